@@ -1,0 +1,3 @@
+//! Comparisons with other gateways, run side by side on the user's own machine.
+
+fn main() {}

@@ -1,0 +1,8 @@
+//! What the gateway was told: a resolved [`Config`], in which nothing that has a default is optional.
+//!
+//! [`model`] says what there is; the other modules turn files, environment and arguments into it, and every fault into a line that names
+//! file, line and key. Afterwards nobody asks again whether something was set.
+
+pub mod model;
+
+pub use model::Config;

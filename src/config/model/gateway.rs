@@ -1,0 +1,103 @@
+//! `gateway.*`: what is ours alone.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `gateway.*`, and `server.container`.
+#[derive(Clone, Debug)]
+pub struct GatewayConfig {
+    /// `server.container`: native (default) or tiny-http.
+    pub container: Container,
+    /// `gateway.compat`: `zuul1` answers with Zuul's own statuses and messages and leaves url routes unguarded.
+    pub compat: Compat,
+    /// `gateway.queue.timeout`: the longest wait in the ready queue; default 5 s.
+    pub queue_timeout: Duration,
+    /// `gateway.workers.runnable`: how many workers should not be blocked; default 8 per core, at least min-spare, at most max-threads.
+    pub runnable: usize,
+    /// `gateway.workers.scheduling`: default batch.
+    pub scheduling: Scheduling,
+    /// `gateway.client.min-rate`: octets per second below which a body or a reader is cut off; default 250, 0 for none.
+    pub client_min_rate: u64,
+    /// `gateway.access-log.*`.
+    pub access_log: AccessLogConfig,
+    /// `gateway.example`: the embedded example service, started in this process when present.
+    pub example: Option<ExampleConfig>,
+    /// `gateway.routes-file`: a JSON route file (`routeDefinitionList`, `ribbonDefinitionList`).
+    pub routes_file: Option<PathBuf>,
+}
+
+impl Default for GatewayConfig {
+    fn default() -> Self {
+        Self {
+            container: Container::Native,
+            compat: Compat::None,
+            queue_timeout: Duration::from_secs(5),
+            runnable: 16,
+            scheduling: Scheduling::Batch,
+            client_min_rate: 250,
+            access_log: AccessLogConfig::default(),
+            example: None,
+            routes_file: None,
+        }
+    }
+}
+
+/// `server.container`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Container {
+    /// Our own front.
+    Native,
+    /// `tiny_http`: not hardened.
+    TinyHttp,
+}
+
+/// `gateway.compat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compat {
+    /// Our statuses.
+    None,
+    /// Zuul 1's.
+    Zuul1,
+}
+
+/// `gateway.workers.scheduling`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling {
+    /// `SCHED_BATCH`: woken threads do not preempt.
+    Batch,
+    /// What the system gives.
+    Normal,
+}
+
+/// `gateway.access-log.*`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessLogConfig {
+    /// `format`: combined (default), json or off.
+    pub format: AccessLogFormat,
+    /// `file`: where to; default standard output.
+    pub file: Option<PathBuf>,
+}
+
+impl Default for AccessLogConfig {
+    fn default() -> Self {
+        Self { format: AccessLogFormat::Combined, file: None }
+    }
+}
+
+/// How an access log line looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessLogFormat {
+    /// No access log.
+    Off,
+    /// Combined Log Format, then what is ours as `key=value`.
+    Combined,
+    /// One JSON object a line.
+    Json,
+}
+
+/// `gateway.example.*`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExampleConfig {
+    /// `gateway.example.port`: on 127.0.0.1; 0 lets the system pick.
+    pub port: u16,
+}
