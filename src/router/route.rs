@@ -1,0 +1,155 @@
+//! A route with everything worked out that does not depend on the request: its pattern, what is stripped, where it leads, which fields
+//! pass. Never changes after it was made; shared by all workers, read by the actuator's `routes`.
+//!
+//! What stripping removes (SimpleRouteLocator), here by whole segments and at the front only:
+//!
+//! ```text
+//! /zuul/api/shop/list?x=1      mount | zuul.prefix | literal segments of the route's pattern | rest
+//!                              always | strip-prefix | the route's strip-prefix              | forwarded
+//! ```
+
+use super::ant::{Pattern, UnsupportedPattern, segments};
+use super::fields::FieldTable;
+use super::path::MatchPath;
+use crate::config::model::{RouteConfig, RouteTarget, ZuulConfig};
+use bytes::Bytes;
+use http::HeaderValue;
+
+/// A route.
+#[derive(Debug)]
+pub struct Route {
+    /// As configured.
+    pub config: RouteConfig,
+    /// `zuul.prefix` and the route's path: what requests are matched against.
+    pub full_path: String,
+    /// What of [`Self::full_path`] is left after stripping: what the upstream sees, its own base path aside.
+    pub forwarded_path: String,
+    /// Service id, url as written, or `forward:/path`.
+    pub location: String,
+    /// `zuul.prefix` and what the route strips: the route's piece of `X-Forwarded-Prefix`; empty for none.
+    pub prefix: String,
+    /// The backend's id: the service's, or the route's own for a url; `None` for `forward:`.
+    pub backend: Option<String>,
+    pub(crate) prefix_value: Option<HeaderValue>,
+    pub(crate) request_fields: FieldTable,
+    pub(crate) answer_fields: FieldTable,
+    pub(super) pattern: Pattern,
+    strip: Strip,
+    /// Stands before what is forwarded; no slash at its end.
+    base: String,
+}
+
+/// How many leading segments are the prefix's, and how many of the pattern's own go with them.
+#[derive(Clone, Copy, Debug)]
+struct Strip {
+    prefix: usize,
+    keeps_prefix: bool,
+    own: usize,
+}
+
+/// Why a route can't be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteFault {
+    /// The key at fault: `zuul.routes.<id>.path` or `zuul.ignored-patterns`.
+    pub key: String,
+    /// What is wrong with its value.
+    pub what: String,
+}
+
+impl Route {
+    /// Works everything out.
+    ///
+    /// # Errors
+    /// [`RouteFault`] when the pattern can't be offered.
+    pub fn new(zuul: &ZuulConfig, config: &RouteConfig) -> Result<Self, RouteFault> {
+        let path = with_leading_slash(&config.path);
+        let key = || format!("zuul.routes.{}.path", config.id);
+        let unsupported = |fault: UnsupportedPattern| RouteFault { key: key(), what: fault.to_string() };
+        let own_pattern = Pattern::new(&path).map_err(unsupported)?;
+        let stripped = stripped_segments(&path, &own_pattern, config.strip_prefix);
+        let own_prefix: String = segments(&path).take(stripped).flat_map(|segment| ["/", segment]).collect();
+        let prefix = format!("{}{own_prefix}", zuul.prefix);
+        let prefix_value = HeaderValue::from_bytes(prefix.as_bytes())
+            .map_err(|_| RouteFault { key: key(), what: "holds a control character".into() })?;
+        let kept = if zuul.strip_prefix { "" } else { &zuul.prefix };
+        let (location, base, backend) = destination(config);
+        Ok(Self {
+            full_path: format!("{}{path}", zuul.prefix),
+            forwarded_path: format!("{kept}{}", &path[own_prefix.len()..]),
+            prefix_value: (!prefix.is_empty()).then_some(prefix_value),
+            prefix,
+            location,
+            backend,
+            request_fields: FieldTable::for_requests(zuul, config),
+            answer_fields: FieldTable::for_answers(zuul, config),
+            pattern: Pattern::below(&zuul.prefix, &path).map_err(unsupported)?,
+            strip: Strip { prefix: segments(&zuul.prefix).count(), keeps_prefix: !zuul.strip_prefix, own: stripped },
+            base,
+            config: config.clone(),
+        })
+    }
+
+    /// What a request is forwarded to: the base path, the prefix if it is kept, and the rest of the original octets with the query.
+    /// `mounted` is the number of leading segments of `zuul.servlet-path`.
+    pub(super) fn target(&self, origin_form: &Bytes, path: &MatchPath<'_>, mounted: usize) -> Bytes {
+        let start = path.raw_end(mounted);
+        let prefix_end = path.raw_end(mounted + self.strip.prefix);
+        let rest = path.raw_end(mounted + self.strip.prefix + self.strip.own);
+        let kept = if self.strip.keeps_prefix { start..prefix_end } else { start..start };
+        let (kept, rest) = if kept.end == rest { (start..start, start) } else { (kept, rest) };
+        if self.base.is_empty() && kept.is_empty() && origin_form[rest..].starts_with(b"/") {
+            return origin_form.slice(rest..);
+        }
+        joined([self.base.as_bytes(), &origin_form[kept], &origin_form[rest..]])
+    }
+
+    /// How the route maps paths, for the start-up lines: `/api/users/** -> http://10.0.0.7/base/**`.
+    pub fn mapping(&self) -> String {
+        match &self.config.target {
+            RouteTarget::Service(id) => format!("{} -> {id} {}", self.full_path, self.forwarded_path),
+            RouteTarget::Url { url, path } => {
+                let server = url.trim_end_matches('/').strip_suffix(path.as_str()).unwrap_or(url);
+                format!("{} -> {server}{path}{}", self.full_path, self.forwarded_path)
+            }
+            RouteTarget::Forward(_) => format!("{} -> {}{}", self.full_path, self.location, self.forwarded_path),
+        }
+    }
+
+    /// Whether it leads to one of the gateway's own pages.
+    pub fn is_forward(&self) -> bool {
+        matches!(self.config.target, RouteTarget::Forward(_))
+    }
+}
+
+fn with_leading_slash(path: &str) -> String {
+    if path.starts_with('/') { path.to_owned() } else { format!("/{path}") }
+}
+
+/// The literal segments up to the first wildcard; a path without `*` has nothing to strip, as in Zuul.
+fn stripped_segments(path: &str, pattern: &Pattern, strip: bool) -> usize {
+    if strip && path.contains('*') { pattern.leading_literals() } else { 0 }
+}
+
+/// Location, base path and backend.
+fn destination(config: &RouteConfig) -> (String, String, Option<String>) {
+    match &config.target {
+        RouteTarget::Service(id) => (id.clone(), String::new(), Some(id.clone())),
+        RouteTarget::Url { url, path } => (url.clone(), path.trim_end_matches('/').into(), Some(config.id.clone())),
+        RouteTarget::Forward(path) => {
+            let path = path.strip_prefix("forward:").unwrap_or(path);
+            (format!("forward:{path}"), with_leading_slash(path).trim_end_matches('/').into(), None)
+        }
+    }
+}
+
+/// Base and kept prefix before the rest, which begins with a slash, a question mark, or not at all.
+fn joined([base, kept, rest]: [&[u8]; 3]) -> Bytes {
+    let mut target = Vec::with_capacity(base.len() + kept.len() + rest.len() + 1);
+    target.extend_from_slice(base);
+    target.extend_from_slice(kept);
+    if target.is_empty() && !rest.starts_with(b"/") {
+        target.push(b'/');
+    }
+    target.extend_from_slice(rest);
+    target.into()
+}
