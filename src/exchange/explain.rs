@@ -3,6 +3,7 @@
 
 use super::plan::{ALLOW, Peer, Plan, Planned, Refusal, Rules, plan};
 use crate::config::Config;
+use crate::config::model::{Scheme, ServerAddress};
 use crate::router::{MatchPath, Route, Router};
 use crate::wire::head::RequestHead;
 use std::fmt;
@@ -56,7 +57,8 @@ pub enum Outcome {
 pub fn explain(config: &Config, router: &Router, head: &RequestHead, peer: &Peer) -> Explanation {
     let rules = Rules::new(&config.zuul);
     let path = MatchPath::read(head.path(), router.reading()).ok();
-    let matched_as = path.as_ref().filter(|path| path.text().as_bytes() != path.raw()).map(|path| path.text().to_owned());
+    let matched_as =
+        path.as_ref().filter(|path| path.text().as_bytes() != path.raw()).map(|path| path.text().to_owned());
     let outcome = match plan(router, &rules, head, peer) {
         Ok(Planned::Proxy(plan)) => proxied(config, head, &plan),
         Ok(Planned::Forward { route, path }) => Outcome::Forwarded { route: named(route), page: text(&path) },
@@ -75,7 +77,7 @@ fn proxied(config: &Config, head: &RequestHead, plan: &Plan<'_>) -> Outcome {
     dropped.retain(|name| !plan.fields.contains_key(name));
     Outcome::Proxied {
         route: named(plan.route),
-        servers: servers.into_iter().flatten().map(|server| server.to_string()).collect(),
+        servers: servers.into_iter().flatten().map(address).collect(),
         backend,
         request: format!("{} {}", plan.method, text(&plan.target)),
         fields: plan.fields.iter().map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect(),
@@ -86,8 +88,15 @@ fn proxied(config: &Config, head: &RequestHead, plan: &Plan<'_>) -> Outcome {
 fn no_route(router: &Router, path: Option<&MatchPath<'_>>) -> String {
     match path.and_then(|path| router.ignored_by(path)) {
         Some(pattern) => format!("no_route: zuul.ignored-patterns has {pattern}"),
-        None => format!("no_route: none of {} routes matches; the gateway's own pages are asked", router.routes().len()),
+        None => {
+            format!("no_route: none of {} routes matches; the gateway's own pages are asked", router.routes().len())
+        }
     }
+}
+
+fn address(server: &ServerAddress) -> String {
+    let scheme = if server.scheme == Scheme::Https { "https" } else { "http" };
+    format!("{scheme}://{}", server.authority())
 }
 
 fn answered(status: u16, why: String) -> Outcome {

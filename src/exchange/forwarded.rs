@@ -71,13 +71,7 @@ pub(super) fn insert(fields: &mut HeaderMap, route: &Route, inbound: &Inbound, a
     }
 }
 
-fn value(
-    field: ForwardedField,
-    route: &Route,
-    inbound: &Inbound,
-    asked: &Asked,
-    peer: &Peer,
-) -> Option<HeaderValue> {
+fn value(field: ForwardedField, route: &Route, inbound: &Inbound, asked: &Asked, peer: &Peer) -> Option<HeaderValue> {
     let before = inbound.get(field);
     let own = match field {
         ForwardedField::For => Bytes::from(peer.remote.ip().to_canonical().to_string()),

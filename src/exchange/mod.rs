@@ -35,3 +35,6 @@ impl<'h> Named<'h> {
         self.0.iter().any(|named| named.eq_ignore_ascii_case(name))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,7 +43,7 @@ impl ForwardedField {
     pub const ALL: [Self; 5] = [Self::For, Self::Host, Self::Proto, Self::Port, Self::Prefix];
 
     /// The field's name in lower case.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::For => "x-forwarded-for",
             Self::Host => "x-forwarded-host",
