@@ -1,12 +1,12 @@
 //! From the upstream's answer head to the client's: which fields pass, and how the body is framed on this hop.
 //!
 //! Field lines are appended straight to the octets of the head, without a map in between. Status line, Date, Connection and the framing
-//! lines are `wire::response`'s. An interim (1xx) answer never comes here.
+//! lines are `wire::response`'s.
 
 use super::{Named, via};
 use crate::router::Route;
 use http::header::{CONNECTION, DATE};
-use http::{HeaderMap, Method, StatusCode, Version};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 
 /// What decides how an answer is framed.
 #[derive(Clone, Copy, Debug)]
@@ -42,21 +42,24 @@ impl AnswerFacts<'_> {
 /// Appends the lines of the upstream's fields that the client sees, and `Via`; `received` is the upstream's version.
 /// Tells whether there was a Date, which the gateway otherwise has to add (RFC 9110 6.6.1).
 pub fn answer_fields(route: &Route, received: Version, upstream: &HeaderMap, out: &mut Vec<u8>) -> bool {
-    let table = &route.answer_fields;
-    let options = upstream.get_all(CONNECTION).iter().flat_map(|value| value.as_bytes().split(|&octet| octet == b','));
-    let named = Named::of(options.map(<[u8]>::trim_ascii).filter(|option| !option.is_empty()), table);
     let mut has_date = false;
-    for (name, value) in upstream {
-        if table.drops(name.as_str().as_bytes()) || named.contains(name.as_str().as_bytes()) {
-            continue;
-        }
+    for (name, value) in passing(route, upstream) {
         has_date |= *name == DATE;
         line(out, name.as_str(), value.as_bytes());
     }
-    if !table.drops(b"via") {
+    if !route.answer_fields.drops(b"via") {
         line(out, "via", via::member(received).as_bytes());
     }
     has_date
+}
+
+/// The fields of an interim (1xx) answer that the client sees: what is dropped from a final one must not get out this way.
+pub fn interim_fields(route: &Route, upstream: &HeaderMap) -> HeaderMap {
+    let mut fields = HeaderMap::with_capacity(upstream.len());
+    for (name, value) in passing(route, upstream) {
+        fields.append(name, value.clone());
+    }
+    fields
 }
 
 /// How to frame the answer: `length` is that of the upstream's body, or for HEAD and 304 what its Content-Length says; `None` if unknown.
@@ -69,6 +72,14 @@ pub fn client_framing(facts: &AnswerFacts<'_>, length: Option<u64>) -> ClientFra
         _ if facts.version == Version::HTTP_10 => ClientFraming::UntilClose,
         _ => ClientFraming::Chunked,
     }
+}
+
+fn passing<'a>(route: &'a Route, upstream: &'a HeaderMap) -> impl Iterator<Item = (&'a HeaderName, &'a HeaderValue)> {
+    let table = &route.answer_fields;
+    let options = upstream.get_all(CONNECTION).iter().flat_map(|value| value.as_bytes().split(|&octet| octet == b','));
+    let named = Named::of(options.map(<[u8]>::trim_ascii).filter(|option| !option.is_empty()), table);
+    let passes = move |name: &[u8]| !table.drops(name) && !named.contains(name);
+    upstream.iter().filter(move |(name, _)| passes(name.as_str().as_bytes()))
 }
 
 fn line(out: &mut Vec<u8>, name: &str, value: &[u8]) {

@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::config::model::{Scheme, ServerAddress};
 use crate::router::{MatchPath, Route, Router};
 use crate::wire::head::RequestHead;
+use http::header::HOST;
 use std::fmt;
 
 /// What becomes of one request; prints itself.
@@ -32,7 +33,7 @@ pub enum Outcome {
         servers: Vec<String>,
         /// Method and target that the upstream sees.
         request: String,
-        /// The fields that the upstream sees, but for Host and framing.
+        /// The fields that the upstream sees, but for framing; without `zuul.add-host-header`, Host is that of the first server.
         fields: Vec<(String, String)>,
         /// Names that the client sent and the upstream does not see.
         dropped: Vec<String>,
@@ -73,14 +74,18 @@ pub fn explain(config: &Config, router: &Router, head: &RequestHead, peer: &Peer
 fn proxied(config: &Config, head: &RequestHead, plan: &Plan<'_>) -> Outcome {
     let backend = plan.route.backend.clone().unwrap_or_default();
     let servers = config.backends.get(&backend).map(|backend| &backend.servers);
+    let servers: &[ServerAddress] = servers.map_or(&[], |servers| servers);
     let mut dropped: Vec<String> = head.fields().map(|(name, _)| text(name).to_ascii_lowercase()).collect();
-    dropped.retain(|name| !plan.fields.contains_key(name));
+    dropped.retain(|name| name != "host" && !plan.fields.contains_key(name));
+    let host =
+        servers.first().filter(|_| !plan.fields.contains_key(HOST)).map(|server| ("host".into(), server.authority()));
+    let fields = plan.fields.iter().map(|(name, value)| (name.to_string(), text(value.as_bytes())));
     Outcome::Proxied {
         route: named(plan.route),
-        servers: servers.into_iter().flatten().map(address).collect(),
+        servers: servers.iter().map(address).collect(),
         backend,
         request: format!("{} {}", plan.method, text(&plan.target)),
-        fields: plan.fields.iter().map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect(),
+        fields: host.into_iter().chain(fields).collect(),
         dropped,
     }
 }

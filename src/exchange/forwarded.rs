@@ -61,31 +61,41 @@ impl Asked {
     }
 }
 
-/// Adds the fields that the route's table doesn't drop.
-pub(super) fn insert(fields: &mut HeaderMap, route: &Route, inbound: &Inbound, asked: &Asked, peer: &Peer) {
-    for field in ForwardedField::ALL {
-        let value = value(field, route, inbound, asked, peer);
-        if let Some(value) = value.filter(|_| !route.request_fields.drops(field.name().as_bytes())) {
-            fields.insert(&NAMES[field as usize], value);
-        }
-    }
+/// All that the fields are made of.
+pub(super) struct Forwarding<'a> {
+    pub(super) route: &'a Route,
+    pub(super) inbound: &'a Inbound,
+    pub(super) asked: &'a Asked,
+    pub(super) peer: &'a Peer,
 }
 
-fn value(field: ForwardedField, route: &Route, inbound: &Inbound, asked: &Asked, peer: &Peer) -> Option<HeaderValue> {
-    let before = inbound.get(field);
-    let own = match field {
-        ForwardedField::For => Bytes::from(peer.remote.ip().to_canonical().to_string()),
-        ForwardedField::Host => asked.host.clone(),
-        ForwardedField::Proto => Bytes::from_static(peer.scheme().as_bytes()),
-        ForwardedField::Port if before.is_none() => port(inbound.get(ForwardedField::Proto), asked),
-        ForwardedField::Port => asked.port.clone(),
-        ForwardedField::Prefix => return prefix(before, route),
-    };
-    let value = match before {
-        Some(before) => Bytes::from([before, separator(field), &own].concat()),
-        None => own,
-    };
-    HeaderValue::from_maybe_shared(value).ok()
+impl Forwarding<'_> {
+    /// Adds the fields that the route's table doesn't drop.
+    pub(super) fn insert_into(&self, fields: &mut HeaderMap) {
+        let wanted = |field: &ForwardedField| !self.route.request_fields.drops(field.name().as_bytes());
+        for field in ForwardedField::ALL.into_iter().filter(wanted) {
+            if let Some(value) = self.value(field) {
+                fields.insert(&NAMES[field as usize], value);
+            }
+        }
+    }
+
+    fn value(&self, field: ForwardedField) -> Option<HeaderValue> {
+        let before = self.inbound.get(field);
+        let own = match field {
+            ForwardedField::For => Bytes::from(self.peer.remote.ip().to_canonical().to_string()),
+            ForwardedField::Host => self.asked.host.clone(),
+            ForwardedField::Proto => Bytes::from_static(self.peer.scheme().as_bytes()),
+            ForwardedField::Port if before.is_none() => port(self.inbound.get(ForwardedField::Proto), self.asked),
+            ForwardedField::Port => self.asked.port.clone(),
+            ForwardedField::Prefix => return prefix(before, self.route),
+        };
+        let value = match before {
+            Some(before) => Bytes::from([before, separator(field), &own].concat()),
+            None => own,
+        };
+        HeaderValue::from_maybe_shared(value).ok()
+    }
 }
 
 /// Zuul's guess when a proxy told the protocol but not the port: one default port for each protocol, then our own.

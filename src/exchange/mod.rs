@@ -15,7 +15,7 @@ pub mod plan;
 mod request_fields;
 mod via;
 
-pub use answer::{AnswerFacts, ClientFraming, answer_fields, client_framing};
+pub use answer::{AnswerFacts, ClientFraming, answer_fields, client_framing, interim_fields};
 pub use plan::{ALLOW, Peer, Plan, Planned, Refusal, Rules, plan};
 
 use crate::router::fields::FieldTable;

@@ -3,7 +3,7 @@
 //! Called once for each request, before any permit is taken. It neither waits nor fails on anything that a client may rightly send; what
 //! it refuses is a [`Refusal`], what it does not route is for the gateway's own pages.
 
-use super::request_fields::request_fields;
+use super::request_fields::{max_forwards, request_fields};
 use crate::config::model::ZuulConfig;
 use crate::reason::Reason;
 use crate::router::{MatchPath, Route, Router};
@@ -154,5 +154,6 @@ impl Refusal {
 
 /// OPTIONS for the gateway itself.
 fn ends_here(head: &RequestHead) -> bool {
-    *head.method() == Method::OPTIONS && (head.path() == b"*" || head.values("max-forwards").any(|left| left == b"0"))
+    let is_last = || head.values("max-forwards").any(|left| max_forwards(left) == Some(0));
+    *head.method() == Method::OPTIONS && (head.path() == b"*" || is_last())
 }

@@ -4,7 +4,7 @@
 //! neither what the gateway says nor what the proxies before it said. One pass, one look-up a field; values share the received octets.
 
 use super::Named;
-use super::forwarded::{self, Asked, Inbound};
+use super::forwarded::{Asked, Forwarding, Inbound};
 use super::plan::{Peer, Refusal, Rules};
 use super::via;
 use crate::router::Route;
@@ -85,8 +85,7 @@ impl Passage<'_> {
 
     /// A value that is no number is passed on: the field is a courtesy. Zero never comes here, the gateway answers it.
     fn count_down(&mut self, index: usize, value: &[u8]) -> Result<(), Refusal> {
-        let left = std::str::from_utf8(value).ok().and_then(|text| text.parse::<u64>().ok());
-        let value = match left.and_then(|left| left.checked_sub(1)) {
+        let value = match max_forwards(value).and_then(|left| left.checked_sub(1)) {
             Some(left) => Bytes::from(left.to_string()),
             None => self.head.value_bytes(index),
         };
@@ -102,7 +101,8 @@ impl Passage<'_> {
         if adds_host || rules.add_proxy_headers {
             let asked = Asked::of(self.authority(), peer);
             if rules.add_proxy_headers {
-                forwarded::insert(&mut self.fields, self.route, &self.inbound, &asked, peer);
+                let forwarding = Forwarding { route: self.route, inbound: &self.inbound, asked: &asked, peer };
+                forwarding.insert_into(&mut self.fields);
             }
             if adds_host {
                 self.append(HOST, asked.host)?;
@@ -119,6 +119,12 @@ impl Passage<'_> {
         let field = self.host.take().filter(|host| !host.is_empty() && self.head.target().starts_with(b"/"));
         field.or_else(|| self.head.host().map(Bytes::copy_from_slice))
     }
+}
+
+/// The number in a Max-Forwards value (RFC 9110 7.6.2).
+pub(super) fn max_forwards(value: &[u8]) -> Option<u64> {
+    let digits = std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|octet| octet.is_ascii_digit()))?;
+    digits.parse().ok()
 }
 
 fn is_visible(octet: u8) -> bool {

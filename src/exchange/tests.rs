@@ -2,12 +2,16 @@
 
 use super::*;
 use crate::config::Config;
-use crate::config::model::{Relaxed, RouteConfig, RouteTarget, ZuulConfig};
+use crate::config::model::{
+    BackendConfig, BackendKind, IsolationConfig, Relaxed, RouteConfig, RouteTarget, Scheme, ServerAddress, ZuulConfig,
+};
 use crate::reason::Reason;
 use crate::router::Router;
 use crate::wire::head::{HeadLimits, RequestHead};
 use http::header::HeaderName;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Gateway at `gw.example:8103`, one route `/product/**` that is not stripped, one `/api/**` that is.
 struct Setup {
@@ -382,6 +386,8 @@ fn max_forwards_counts_down_for_options() {
     };
     assert_eq!(ask("OPTIONS", "5"), "4");
     assert_eq!(ask("OPTIONS", "0"), "Options");
+    assert_eq!(ask("OPTIONS", "00"), "Options");
+    assert_eq!(ask("OPTIONS", "+5"), "+5");
     assert_eq!(ask("OPTIONS", "many"), "many");
     assert_eq!(ask("GET", "0"), "0");
 }
@@ -465,6 +471,72 @@ fn answers_keep_what_is_not_sensitive() {
     assert_eq!(own.answer(&upstream), expected);
 }
 
+/// What is dropped from a final answer doesn't get out with a 103 either; no Via, since an interim answer is relayed, not made.
+#[test]
+fn interim_answers_are_filtered_alike() {
+    let route = default().router().routes()[0].clone();
+    let mut fields = HeaderMap::new();
+    for (name, value) in
+        [("link", "</a>"), ("set-cookie", "a=1"), ("connection", "x-hop"), ("x-hop", "1"), ("link", "</b>")]
+    {
+        fields.append(name, HeaderValue::from_static(value));
+    }
+    assert_eq!(listed(&interim_fields(&route, &fields)), ["link: </a>", "link: </b>"]);
+}
+
+/// Seeded: whatever fields come in whatever order, nothing of the hop gets out, and ours are the last.
+#[test]
+fn no_mixture_of_fields_gets_around_the_rules() {
+    let names = [
+        "Connection",
+        "X-A",
+        "TE",
+        "Via",
+        "X-Forwarded-For",
+        "Cookie",
+        "Transfer-Encoding",
+        "Keep-Alive",
+        "x-forwarded-proto",
+    ];
+    let values = [
+        "close",
+        "X-A, via",
+        "x-forwarded-for",
+        "\u{e4},,",
+        "",
+        "1.1 portcullis",
+        "chunked",
+        "x-forwarded-for,host , X-a",
+    ];
+    let mut state = 99_u64;
+    let mut next = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let (setup, mut names_a) = (default(), 0);
+    let router = setup.router();
+    for _ in 0..5_000 {
+        let mut octets = format!("GET /product/x HTTP/1.1\r\n{HOST}");
+        for _ in 0..next(7) {
+            octets.push_str(&format!("{}: {}\r\n", names[next(names.len())], values[next(values.len())]));
+        }
+        octets.push_str("\r\n");
+        let head = head(octets.as_bytes());
+        let Ok(Planned::Proxy(plan)) = plan(&router, &Rules::new(&setup.config.zuul), &head, &setup.peer) else {
+            panic!("{octets}");
+        };
+        let hop = ["connection", "te", "transfer-encoding", "keep-alive", "cookie", "host"];
+        assert!(hop.iter().all(|name| !plan.fields.contains_key(*name)), "{octets}");
+        assert!(plan.fields["x-forwarded-for"].as_bytes().ends_with(b"127.0.0.1"), "{octets}");
+        assert_eq!(plan.fields.get_all("via").iter().next_back().unwrap(), "1.1 portcullis");
+        let names_x_a =
+            head.values("connection").any(|value| value.to_ascii_lowercase().windows(3).any(|three| three == b"x-a"));
+        names_a += usize::from(names_x_a);
+        assert!(!names_x_a || !plan.fields.contains_key("x-a"), "{octets}");
+    }
+    assert!(names_a > 200, "{names_a}");
+}
+
 #[test]
 fn a_missing_date_is_told() {
     let route = default().router().routes()[0].clone();
@@ -506,18 +578,36 @@ fn answers_are_framed_for_this_hop() {
     }
 }
 
+fn backend(id: &str) -> BackendConfig {
+    BackendConfig {
+        id: id.into(),
+        kind: BackendKind::Service,
+        servers: vec![ServerAddress { scheme: Scheme::Https, host: "up.test".into(), port: 443 }],
+        connect_timeout: Duration::from_secs(1),
+        read_timeout: None,
+        max_total_connections: 1,
+        max_connections_per_host: 1,
+        connection_request_timeout: None,
+        time_to_live: None,
+        isolation: IsolationConfig::None,
+        deadline: None,
+        verify_tls: true,
+    }
+}
+
 #[test]
 fn an_explanation_tells_where_a_request_goes() {
     let mut setup = Setup::new(ZuulConfig { ignored_patterns: vec!["/**/secret".into()], ..ZuulConfig::default() });
     setup.config.routes[0].target = RouteTarget::Forward("/local".into());
+    setup.config.backends.insert("api".into(), Arc::new(backend("api")));
     let explain = |line: &str| {
         let octets = format!("{line} HTTP/1.1\r\nHost: gw\r\nCookie: a\r\n\r\n");
         explain::explain(&setup.config, &setup.router(), &head(octets.as_bytes()), &setup.peer).to_string()
     };
-    let proxied = "GET /api/a%20b?x\n  matched as  /api/a b\n  route       api (/api/**)\n  backend     api: no server configured\n  \
-                   upstream    GET /a%20b?x\n              x-forwarded-for: 127.0.0.1\n              x-forwarded-host: gw\n              \
+    let proxied = "GET /api/a%20b?x\n  matched as  /api/a b\n  route       api (/api/**)\n  backend     api: https://up.test\n  \
+                   upstream    GET /a%20b?x\n              host: up.test\n              x-forwarded-for: 127.0.0.1\n              x-forwarded-host: gw\n              \
                    x-forwarded-proto: http\n              x-forwarded-port: 80\n              x-forwarded-prefix: /api\n              \
-                   via: 1.1 portcullis\n  not sent    host, cookie\n";
+                   via: 1.1 portcullis\n  not sent    cookie\n";
     assert_eq!(explain("GET /api/a%20b?x"), proxied);
     assert!(explain("GET /product/x").contains("own page    /local/product/x"));
     assert!(explain("GET /api/secret").contains("404 no_route: zuul.ignored-patterns has /**/secret"));

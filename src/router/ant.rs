@@ -8,7 +8,7 @@ use std::fmt;
 
 /// A compiled pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern {
+pub(crate) struct Pattern {
     segments: Vec<Segment>,
     /// Whether the pattern ends in `/`: without a `**`, path and pattern must agree about that.
     ends_in_slash: bool,
@@ -16,9 +16,9 @@ pub struct Pattern {
 
 /// A pattern that means something to Spring which is not offered here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnsupportedPattern {
+pub(crate) struct UnsupportedPattern {
     /// The variable with a regular expression, as written: `{id:[0-9]+}`.
-    pub variable: String,
+    pub(crate) variable: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Pattern {
     ///
     /// # Errors
     /// [`UnsupportedPattern`] for `{name:regex}`.
-    pub fn below(prefix: &str, pattern: &str) -> Result<Self, UnsupportedPattern> {
+    pub(crate) fn below(prefix: &str, pattern: &str) -> Result<Self, UnsupportedPattern> {
         let literal = segments(prefix).map(|text| Ok(Segment::Literal(text.into())));
         let segments = literal.chain(segments(pattern).map(Segment::parse)).collect::<Result<_, _>>()?;
         Ok(Self { segments, ends_in_slash: pattern.ends_with('/') })
@@ -53,12 +53,12 @@ impl Pattern {
     ///
     /// # Errors
     /// [`UnsupportedPattern`] for `{name:regex}`.
-    pub fn new(pattern: &str) -> Result<Self, UnsupportedPattern> {
+    pub(crate) fn new(pattern: &str) -> Result<Self, UnsupportedPattern> {
         Self::below("", pattern)
     }
 
     /// Whether the whole of `path` matches; a path without a leading slash never does.
-    pub fn matches(&self, path: &str) -> bool {
+    pub(crate) fn matches(&self, path: &str) -> bool {
         if !path.starts_with('/') {
             return false;
         }
@@ -89,12 +89,12 @@ impl Pattern {
     }
 
     /// How many segments stand literally before the first wildcard.
-    pub fn leading_literals(&self) -> usize {
+    pub(crate) fn leading_literals(&self) -> usize {
         self.segments.iter().take_while(|segment| matches!(segment, Segment::Literal(_))).count()
     }
 
     /// Whether every path that `other` matches is surely matched by this one: only for `/literals/**`, which is what shadows in practice.
-    pub fn covers(&self, other: &Self) -> bool {
+    pub(crate) fn covers(&self, other: &Self) -> bool {
         let literals = self.leading_literals();
         self.segments[literals..] == [Segment::Deep]
             && other.segments.len() >= literals

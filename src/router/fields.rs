@@ -4,11 +4,11 @@
 //! names of the same length and allocates nothing. Fields that nobody named pass octet for octet.
 
 use crate::config::model::{RouteConfig, ZuulConfig};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What becomes of a field that is not simply passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Treatment {
+pub(crate) enum Treatment {
     /// It ends here.
     Drop,
     /// Host: replaced by the upstream's, or rebuilt (`zuul.add-host-header`).
@@ -25,7 +25,7 @@ pub enum Treatment {
 
 /// The fields of `X-Forwarded-*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForwardedField {
+pub(crate) enum ForwardedField {
     /// `X-Forwarded-For`.
     For,
     /// `X-Forwarded-Host`.
@@ -40,10 +40,10 @@ pub enum ForwardedField {
 
 impl ForwardedField {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 5] = [Self::For, Self::Host, Self::Proto, Self::Port, Self::Prefix];
+    pub(crate) const ALL: [Self; 5] = [Self::For, Self::Host, Self::Proto, Self::Port, Self::Prefix];
 
     /// The field's name in lower case.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::For => "x-forwarded-for",
             Self::Host => "x-forwarded-host",
@@ -78,7 +78,7 @@ const LENGTHS: usize = 40;
 
 /// What becomes of which field, for one route and direction.
 #[derive(Clone, Debug)]
-pub struct FieldTable {
+pub(crate) struct FieldTable {
     entries: Vec<(Box<[u8]>, Treatment)>,
     /// The entries of length `n` are `starts[n]..starts[n + 1]`.
     starts: [u16; LENGTHS + 1],
@@ -86,7 +86,7 @@ pub struct FieldTable {
 
 impl FieldTable {
     /// The table for requests of a route.
-    pub fn for_requests(zuul: &ZuulConfig, route: &RouteConfig) -> Self {
+    pub(crate) fn for_requests(zuul: &ZuulConfig, route: &RouteConfig) -> Self {
         let mut names = drops(&REQUEST_DROPS);
         names.insert("host".into(), Treatment::Host);
         names.insert("via".into(), Treatment::Via);
@@ -99,27 +99,25 @@ impl FieldTable {
     }
 
     /// The table for answers of a route.
-    pub fn for_answers(zuul: &ZuulConfig, route: &RouteConfig) -> Self {
+    pub(crate) fn for_answers(zuul: &ZuulConfig, route: &RouteConfig) -> Self {
         Self::of(drops(&ANSWER_DROPS), zuul, route)
     }
 
     /// What becomes of the field of this name, in any case; `None`: it is passed on.
-    pub fn treatment(&self, name: &[u8]) -> Option<Treatment> {
+    pub(crate) fn treatment(&self, name: &[u8]) -> Option<Treatment> {
         let bucket = bucket(name.len());
         let range = usize::from(self.starts[bucket])..usize::from(self.starts[bucket + 1]);
         self.entries[range].iter().find(|(known, _)| name.eq_ignore_ascii_case(known)).map(|(_, treatment)| *treatment)
     }
 
     /// Whether the field of this name ends here.
-    pub fn drops(&self, name: &[u8]) -> bool {
+    pub(crate) fn drops(&self, name: &[u8]) -> bool {
         self.treatment(name) == Some(Treatment::Drop)
     }
 
     /// What the configuration drops overrides what the gateway would do, so that its own fields can be switched off by name too.
     fn of(mut names: BTreeMap<String, Treatment>, zuul: &ZuulConfig, route: &RouteConfig) -> Self {
-        let sensitive = route.sensitive_headers.as_ref().unwrap_or(&zuul.sensitive_headers);
-        let dropped = zuul.ignored_headers.iter().chain(sensitive);
-        names.extend(dropped.map(|name| (name.trim().to_ascii_lowercase(), Treatment::Drop)));
+        names.extend(withheld(zuul, route).into_iter().map(|name| (name, Treatment::Drop)));
         let mut entries: Vec<_> =
             names.into_iter().map(|(name, what)| (name.into_bytes().into_boxed_slice(), what)).collect();
         entries.sort_by_key(|(name, _)| bucket(name.len()));
@@ -130,6 +128,12 @@ impl FieldTable {
         }
         Self { entries, starts }
     }
+}
+
+/// What the configuration drops from a route's requests and answers, in lower case: ignored and sensitive fields.
+pub(super) fn withheld(zuul: &ZuulConfig, route: &RouteConfig) -> BTreeSet<String> {
+    let sensitive = route.sensitive_headers.as_ref().unwrap_or(&zuul.sensitive_headers);
+    zuul.ignored_headers.iter().chain(sensitive).map(|name| name.trim().to_ascii_lowercase()).collect()
 }
 
 fn bucket(length: usize) -> usize {

@@ -3,16 +3,16 @@
 //! Pure: no request, no socket, no clock; made once from the configuration and shared. The matching copy of a path ([`path`]) is apart
 //! from the octets that are forwarded, which only [`Found::target`] touches, by slicing.
 
-pub mod ant;
-pub mod fields;
-pub mod path;
-pub mod route;
+mod ant;
+pub(crate) mod fields;
+mod path;
+mod route;
 
-pub use ant::Pattern;
 pub use path::{MatchPath, PathFault, Reading};
 pub use route::{Route, RouteFault};
 
 use crate::config::Config;
+use ant::Pattern;
 use bytes::Bytes;
 use std::sync::Arc;
 

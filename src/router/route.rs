@@ -9,11 +9,13 @@
 //! ```
 
 use super::ant::{Pattern, UnsupportedPattern, segments};
-use super::fields::FieldTable;
+use super::fields::{FieldTable, withheld};
 use super::path::MatchPath;
 use crate::config::model::{RouteConfig, RouteTarget, ZuulConfig};
 use bytes::Bytes;
 use http::HeaderValue;
+use std::collections::BTreeSet;
+use std::fmt;
 
 /// A route.
 #[derive(Debug)]
@@ -30,6 +32,8 @@ pub struct Route {
     pub prefix: String,
     /// The backend's id: the service's, or the route's own for a url; `None` for `forward:`.
     pub backend: Option<String>,
+    /// The fields that `zuul.*` keeps from passing, both ways, in lower case: ignored and sensitive ones.
+    pub withheld: BTreeSet<String>,
     pub(crate) prefix_value: Option<HeaderValue>,
     pub(crate) request_fields: FieldTable,
     pub(crate) answer_fields: FieldTable,
@@ -80,6 +84,7 @@ impl Route {
             prefix,
             location,
             backend,
+            withheld: withheld(zuul, config),
             request_fields: FieldTable::for_requests(zuul, config),
             answer_fields: FieldTable::for_answers(zuul, config),
             pattern: Pattern::below(&zuul.prefix, &path).map_err(unsupported)?,
@@ -120,6 +125,14 @@ impl Route {
         matches!(self.config.target, RouteTarget::Forward(_))
     }
 }
+
+impl fmt::Display for RouteFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.what)
+    }
+}
+
+impl std::error::Error for RouteFault {}
 
 fn with_leading_slash(path: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("/{path}") }

@@ -328,6 +328,7 @@ fn routes_describe_themselves() {
     let lines: Vec<_> = router.routes().iter().map(|route| route.mapping()).collect();
     assert_eq!(lines[1], "/api/b/** -> http://up.test:9001/base/**");
     assert_eq!(lines[3], "/api/s/** -> s /**");
+    assert_eq!(router.routes()[3].withheld.iter().collect::<Vec<_>>(), ["authorization", "cookie", "set-cookie"]);
     assert_eq!(a9("/api", false).routes()[0].mapping(), "/api/a/** -> http://up.test:9001/api/**");
 }
 
