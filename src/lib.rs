@@ -15,4 +15,5 @@ pub mod deadline;
 pub mod metrics;
 pub mod phase;
 pub mod reason;
+pub mod reply;
 pub mod wire;
