@@ -82,9 +82,8 @@ mod tests {
     use super::*;
     use crate::cancel::Cancel;
     use crate::client::{BodyLength, ClientError, Downstream, Woken};
-    use crate::config::model::Relaxed;
     use crate::deadline::Deadline;
-    use crate::wire::head::HeadLimits;
+    use crate::wire::testing::request as head;
     use http::HeaderMap;
     use std::net::SocketAddr;
     use std::os::fd::BorrowedFd;
@@ -144,11 +143,6 @@ mod tests {
 
     fn recorder() -> Recorder {
         Recorder { writes: Vec::new(), may_persist: true, gone: false, cancel: Cancel::default() }
-    }
-
-    fn head(text: &str) -> RequestHead {
-        let octets = format!("{text}\r\n\r\n");
-        RequestHead::parse(octets.as_bytes(), &HeadLimits::of_size(8192), &Relaxed::default()).unwrap().unwrap().0
     }
 
     /// What is written as the answer to `request`, without the date, and what becomes of the connection.

@@ -53,38 +53,36 @@ fn thousandths(weight: &str) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::model::Relaxed;
-    use crate::wire::head::HeadLimits;
+    use crate::wire::testing::request;
 
     #[track_caller]
     fn check(fields: &str, expected: Form) {
-        let octets = format!("GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n");
-        let head = RequestHead::parse(octets.as_bytes(), &HeadLimits::of_size(8192), &Relaxed::default());
-        assert_eq!(preferred(&head.unwrap().unwrap().0), expected, "{fields}");
+        let head = request(&format!("GET / HTTP/1.1\r\nHost: a{fields}"));
+        assert_eq!(preferred(&head), expected, "{fields}");
     }
 
     #[test]
     fn the_preferred_form_is_told() {
         check("", Form::Json);
-        check("Accept: */*\r\n", Form::Json);
-        check("Accept: application/json\r\n", Form::Json);
-        check("Accept: application/vnd.test+json\r\n", Form::Json);
-        check("Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n", Form::Html);
-        check("accept: */*, Text/HTML\r\n", Form::Html);
-        check("Accept: application/json\r\nAccept: text/html\r\n", Form::Json);
-        check("Accept: text/html;q=0.5, application/json;q=0.500\r\n", Form::Html);
-        check("Accept: text/html;level=1; Q=0.4, application/json;q=0.5\r\n", Form::Json);
-        check("Accept: text/html;q=0, */*;q=0.1\r\n", Form::Json);
+        check("\r\nAccept: */*", Form::Json);
+        check("\r\nAccept: application/json", Form::Json);
+        check("\r\nAccept: application/vnd.test+json", Form::Json);
+        check("\r\nAccept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", Form::Html);
+        check("\r\naccept: */*, Text/HTML", Form::Html);
+        check("\r\nAccept: application/json\r\nAccept: text/html", Form::Json);
+        check("\r\nAccept: text/html;q=0.5, application/json;q=0.500", Form::Html);
+        check("\r\nAccept: text/html;level=1; Q=0.4, application/json;q=0.5", Form::Json);
+        check("\r\nAccept: text/html;q=0, */*;q=0.1", Form::Json);
     }
 
     #[test]
     fn who_wants_neither_gets_no_body() {
-        check("Accept: application/xml\r\n", Form::Empty);
-        check("Accept: image/png, application/xml\r\n", Form::Empty);
-        check("Accept: text/html;q=0\r\n", Form::Empty);
-        check("Accept: */*;q=2\r\n", Form::Empty);
-        check("Accept: */*;q=x\r\n", Form::Empty);
-        check("Accept:\r\n", Form::Empty);
-        check("Accept: \u{e9}/\u{e9}\r\n", Form::Empty);
+        check("\r\nAccept: application/xml", Form::Empty);
+        check("\r\nAccept: image/png, application/xml", Form::Empty);
+        check("\r\nAccept: text/html;q=0", Form::Empty);
+        check("\r\nAccept: */*;q=2", Form::Empty);
+        check("\r\nAccept: */*;q=x", Form::Empty);
+        check("\r\nAccept:", Form::Empty);
+        check("\r\nAccept: \u{e9}/\u{e9}", Form::Empty);
     }
 }

@@ -163,7 +163,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::config::model::Relaxed;
-    use crate::wire::head::HeadLimits;
+    use crate::wire::testing::relaxed_request;
     use std::time::Duration;
 
     /// 2026-11-30T09:57:59.126Z.
@@ -172,9 +172,8 @@ mod tests {
     }
 
     fn head(fields: &str) -> RequestHead {
-        let octets = format!("GET /a%20b/\"?q HTTP/1.1\r\nHost: a\r\n{fields}\r\n");
         let relaxed = Relaxed { path: b"\"".to_vec(), query: Vec::new() };
-        RequestHead::parse(octets.as_bytes(), &HeadLimits::of_size(8192), &relaxed).unwrap().unwrap().0
+        relaxed_request(&format!("GET /a%20b/\"?q HTTP/1.1\r\nHost: a{fields}"), &relaxed)
     }
 
     fn failure(reason: Reason) -> Failure<'static> {
@@ -204,7 +203,7 @@ mod tests {
 
     #[test]
     fn browsers_get_a_page_in_which_nothing_is_markup() {
-        let reply = error(Compat::None, failure(Reason::NoRoute), "Accept: text/html\r\n");
+        let reply = error(Compat::None, failure(Reason::NoRoute), "\r\nAccept: text/html");
         assert_eq!((reply.status.as_u16(), field(&reply, "Content-Type")), (404, Some("text/html;charset=UTF-8")));
         let page = std::str::from_utf8(&reply.body).unwrap();
         assert!(page.contains("<h1>404 Not Found</h1><p>too &lt;many&gt;</p><p>no_route</p>"), "{page}");
@@ -213,7 +212,7 @@ mod tests {
 
     #[test]
     fn who_takes_neither_json_nor_html_gets_the_fields_alone() {
-        let reply = error(Compat::None, failure(Reason::Internal), "Accept: application/xml\r\n");
+        let reply = error(Compat::None, failure(Reason::Internal), "\r\nAccept: application/xml");
         assert_eq!((reply.status.as_u16(), reply.body.len()), (500, 0));
         assert_eq!(field(&reply, "Content-Type"), None);
         assert_eq!(field(&reply, "X-Gateway-Reason"), Some("internal"));

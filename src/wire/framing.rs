@@ -93,12 +93,11 @@ fn parse_length(digits: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::model::Relaxed;
-    use crate::wire::head::HeadLimits;
+    use crate::wire::testing::request;
 
     fn head(version: &str, fields: &str) -> RequestHead {
-        let octets = format!("POST / {version}\r\nHost: gw.test\r\n{fields}\r\n");
-        RequestHead::parse(octets.as_bytes(), &HeadLimits::of_size(8192), &Relaxed::default()).unwrap().unwrap().0
+        let lines = format!("POST / {version}\r\nHost: gw.test\r\n{fields}");
+        request(lines.trim_end_matches("\r\n"))
     }
 
     #[track_caller]

@@ -62,7 +62,8 @@ impl RequestHead {
     }
 }
 
-/// Whether `octet` is refused even when it is relaxed, since `http::Uri`, through which requests go upstream, doesn't take it.
+/// Whether `octet`, which no URI may hold, is refused even when it is relaxed: either `http::Uri`, through which requests go upstream,
+/// doesn't take it there, or it is none of those that Tomcat lets relax.
 pub fn never_relaxed(octet: u8, in_query: bool) -> bool {
     match octet {
         b'"' => in_query,
