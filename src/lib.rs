@@ -16,5 +16,6 @@ pub mod exchange;
 pub mod metrics;
 pub mod phase;
 pub mod reason;
+pub mod reply;
 pub mod router;
 pub mod wire;
