@@ -1,5 +1,7 @@
 //! Why a request goes where it goes, in words: for `portcullis routes [METHOD] PATH`. Uses [`plan`] itself, so that it cannot tell another
 //! story than the gateway acts.
+//!
+//! Returns a value that prints itself; reads no file and asks no network: the servers it names are the configured ones.
 
 use super::plan::{ALLOW, Peer, Plan, Planned, Refusal, Rules, plan};
 use crate::config::Config;

@@ -2,7 +2,7 @@
 //! for the client ([`answer`]). Blocking and asynchronous gateways use the same code.
 //!
 //! ```text
-//! RequestHead, Peer --plan--> route, method, target, fields   ...call...   status, fields --answer--> field lines, framing
+//! RequestHead, Peer --plan--> route, method, target, fields   ...call...   status, fields --answer--> field lines
 //! ```
 //!
 //! Nothing here waits, reads a clock or knows a client library. End-to-end octets pass unchanged; what belongs to one hop ends here, both
@@ -15,7 +15,7 @@ pub mod plan;
 mod request_fields;
 mod via;
 
-pub use answer::{AnswerFacts, ClientFraming, answer_fields, client_framing, interim_fields};
+pub use answer::{answer_fields, interim_fields};
 pub use plan::{ALLOW, Peer, Plan, Planned, Refusal, Rules, plan};
 
 use crate::router::fields::FieldTable;

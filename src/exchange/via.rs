@@ -1,5 +1,7 @@
 //! `Via` (RFC 9110 7.6.3): each gateway adds itself behind those before it, with the version in which it received the message. The same
 //! field tells when a route leads back to the gateway.
+//!
+//! Says what our member looks like and finds it again; who adds it, and when a loop is one, is for the callers.
 
 use http::{HeaderValue, Version};
 

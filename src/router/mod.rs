@@ -44,8 +44,8 @@ impl Router {
         let zuul = &config.zuul;
         let mut faults = Vec::new();
         let mut routes: Vec<Arc<Route>> = Vec::new();
-        for made in config.routes.iter().map(|route| Route::new(zuul, route)) {
-            match made {
+        for route in &config.routes {
+            match Route::new(zuul, route) {
                 Ok(route) => insert(&mut routes, Arc::new(route)),
                 Err(fault) => faults.push(fault),
             }

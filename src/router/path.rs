@@ -231,6 +231,7 @@ fn characters(octets: &[u8], utf8: bool) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::testing::Random;
 
     const SPRING: Reading = Reading { utf8: true, decode: true, drop_parameters: true };
 
@@ -353,18 +354,12 @@ mod tests {
     #[test]
     fn odd_paths_keep_text_and_original_in_step() {
         let alphabet = b"/%2eF;.a\\\xc3\xa4+5c03B";
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut next = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state
-        };
+        let mut random = Random(0x9e37_79b9);
         let mut accepted = 0;
         for _ in 0..50_000 {
-            let length = next() % 14;
+            let length = random.below(14);
             let mut raw = vec![b'/'];
-            raw.extend((0..length).map(|_| alphabet[(next() % alphabet.len() as u64) as usize]));
+            raw.extend((0..length).map(|_| alphabet[random.below(alphabet.len())]));
             let Ok(path) = MatchPath::read(&raw, SPRING) else { continue };
             accepted += 1;
             let count = path.text().split('/').filter(|segment| !segment.is_empty()).count();

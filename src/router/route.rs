@@ -8,7 +8,7 @@
 //!                              always | strip-prefix | the route's strip-prefix              | forwarded
 //! ```
 
-use super::ant::{Pattern, UnsupportedPattern, segments};
+use super::ant::{Pattern, segments};
 use super::fields::{FieldTable, withheld};
 use super::path::MatchPath;
 use crate::config::model::{RouteConfig, RouteTarget, ZuulConfig};
@@ -67,19 +67,16 @@ impl Route {
     /// [`RouteFault`] when the pattern can't be offered.
     pub fn new(zuul: &ZuulConfig, config: &RouteConfig) -> Result<Self, RouteFault> {
         let path = with_leading_slash(&config.path);
-        let key = || format!("zuul.routes.{}.path", config.id);
-        let unsupported = |fault: UnsupportedPattern| RouteFault { key: key(), what: fault.to_string() };
-        let own_pattern = Pattern::new(&path).map_err(unsupported)?;
-        let stripped = stripped_segments(&path, &own_pattern, config.strip_prefix);
-        let own_prefix: String = segments(&path).take(stripped).flat_map(|segment| ["/", segment]).collect();
-        let prefix = format!("{}{own_prefix}", zuul.prefix);
-        let prefix_value = HeaderValue::from_bytes(prefix.as_bytes())
-            .map_err(|_| RouteFault { key: key(), what: "holds a control character".into() })?;
-        let kept = if zuul.strip_prefix { "" } else { &zuul.prefix };
+        let fault = |what: String| RouteFault { key: format!("zuul.routes.{}.path", config.id), what };
+        let pattern = Pattern::below(&zuul.prefix, &path).map_err(|unsupported| fault(unsupported.to_string()))?;
+        let strip = Strip::of(zuul, config, &pattern);
+        let prefix = format!("{}{}", zuul.prefix, rejoined(segments(&path).take(strip.own)));
+        let prefix_value =
+            HeaderValue::from_bytes(prefix.as_bytes()).map_err(|_| fault("holds a control character".into()))?;
         let (location, base, backend) = destination(config);
         Ok(Self {
             full_path: format!("{}{path}", zuul.prefix),
-            forwarded_path: format!("{kept}{}", &path[own_prefix.len()..]),
+            forwarded_path: strip.forwarded(zuul, &path),
             prefix_value: (!prefix.is_empty()).then_some(prefix_value),
             prefix,
             location,
@@ -87,8 +84,8 @@ impl Route {
             withheld: withheld(zuul, config),
             request_fields: FieldTable::for_requests(zuul, config),
             answer_fields: FieldTable::for_answers(zuul, config),
-            pattern: Pattern::below(&zuul.prefix, &path).map_err(unsupported)?,
-            strip: Strip { prefix: segments(&zuul.prefix).count(), keeps_prefix: !zuul.strip_prefix, own: stripped },
+            pattern,
+            strip,
             base,
             config: config.clone(),
         })
@@ -113,8 +110,9 @@ impl Route {
         match &self.config.target {
             RouteTarget::Service(id) => format!("{} -> {id} {}", self.full_path, self.forwarded_path),
             RouteTarget::Url { url, path } => {
-                let server = url.trim_end_matches('/').strip_suffix(path.as_str()).unwrap_or(url);
-                format!("{} -> {server}{path}{}", self.full_path, self.forwarded_path)
+                let host = url.find("://").map_or(0, |at| at + 3);
+                let end = url[host..].find(['/', '?', '#']).map_or(url.len(), |at| host + at);
+                format!("{} -> {}{path}{}", self.full_path, &url[..end], self.forwarded_path)
             }
             RouteTarget::Forward(_) => format!("{} -> {}{}", self.full_path, self.location, self.forwarded_path),
         }
@@ -123,6 +121,23 @@ impl Route {
     /// Whether it leads to one of the gateway's own pages.
     pub fn is_forward(&self) -> bool {
         matches!(self.config.target, RouteTarget::Forward(_))
+    }
+}
+
+impl Strip {
+    /// The literal segments up to the first wildcard; a path without `*` has nothing to strip, as in Zuul.
+    fn of(zuul: &ZuulConfig, config: &RouteConfig, pattern: &Pattern) -> Self {
+        let prefix = segments(&zuul.prefix).count();
+        let strips = config.strip_prefix && config.path.contains('*');
+        let own = if strips { pattern.leading_literals() - prefix } else { 0 };
+        Self { prefix, keeps_prefix: !zuul.strip_prefix, own }
+    }
+
+    /// What it leaves of a route's path, as a pattern.
+    fn forwarded(self, zuul: &ZuulConfig, path: &str) -> String {
+        let kept = if self.keeps_prefix { &*zuul.prefix } else { "" };
+        let end = if path.ends_with('/') { "/" } else { "" };
+        format!("{kept}{}{end}", rejoined(segments(path).skip(self.own)))
     }
 }
 
@@ -138,9 +153,9 @@ fn with_leading_slash(path: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("/{path}") }
 }
 
-/// The literal segments up to the first wildcard; a path without `*` has nothing to strip, as in Zuul.
-fn stripped_segments(path: &str, pattern: &Pattern, strip: bool) -> usize {
-    if strip && path.contains('*') { pattern.leading_literals() } else { 0 }
+/// Segments with a slash before each.
+fn rejoined<'a>(segments: impl Iterator<Item = &'a str>) -> String {
+    segments.flat_map(|segment| ["/", segment]).collect()
 }
 
 /// Location, base path and backend.
