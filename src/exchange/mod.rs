@@ -1,5 +1,5 @@
-//! The two halves of an exchange that need no socket: what a request head becomes upstream ([`plan`]), and what the upstream's head becomes
-//! for the client ([`answer`]). Blocking and asynchronous gateways use the same code.
+//! The two halves of an exchange that need no socket: what a request head becomes upstream ([`plan()`]), and what the upstream's head becomes
+//! for the client ([`answer_fields`]). Blocking and asynchronous gateways use the same code.
 //!
 //! ```text
 //! RequestHead, Peer --plan--> route, method, target, fields   ...call...   status, fields --answer--> field lines

@@ -1,6 +1,6 @@
 //! Which route a path takes: the first that matches, in the order of the configuration (SimpleRouteLocator).
 //!
-//! Pure: no request, no socket, no clock; made once from the configuration and shared. The matching copy of a path ([`path`]) is apart
+//! Pure: no request, no socket, no clock; made once from the configuration and shared. The matching copy of a path (`MatchPath`) is apart
 //! from the octets that are forwarded, which only [`Found::target`] touches, by slicing.
 
 mod ant;
