@@ -70,6 +70,22 @@ impl Deadline {
     }
 }
 
+/// How long something takes: for timers, logs, and time that a deadline does not count.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// From now.
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Since the start.
+    pub fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

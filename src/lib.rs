@@ -12,6 +12,7 @@ pub mod cancel;
 pub mod client;
 pub mod config;
 pub mod deadline;
+pub mod isolation;
 pub mod metrics;
 pub mod phase;
 pub mod reason;
