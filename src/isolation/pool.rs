@@ -29,27 +29,27 @@ pub struct Pool<L: 'static> {
     keep_alive: Duration,
     on_start: fn(),
     make_local: MakeLocal<L>,
-    books: Mutex<Books<L>>,
+    pub(super) books: Mutex<Books<L>>,
     /// Holds the jobs of running places only, so it never holds more than the pool's capacity.
     jobs: (Sender<Job<L>>, Receiver<Job<L>>),
-    completed: Counter,
-    refused: Counter,
-    wait: Timer,
+    pub(super) completed: Counter,
+    pub(super) refused: Counter,
+    pub(super) wait: Timer,
 }
 
-struct Books<L> {
+pub(super) struct Books<L> {
     places: Places,
     /// Queued places, oldest first, hence in the order of their numbers.
-    queue: VecDeque<Queued<L>>,
+    pub(super) queue: VecDeque<Queued<L>>,
     last_seat: u64,
     threads_named: u64,
     start_failed: bool,
 }
 
-struct Queued<L> {
+pub(super) struct Queued<L> {
     seat: u64,
     /// None until the call is made, and again when its caller left.
-    job: Option<Job<L>>,
+    pub(super) job: Option<Job<L>>,
 }
 
 impl<L> Books<L> {
@@ -179,7 +179,7 @@ impl<L: 'static> Pool<L> {
         let _ = self.jobs.0.send(job);
     }
 
-    fn census(&self) -> Census {
+    pub(super) fn census(&self) -> Census {
         self.books.lock().places.census()
     }
 }
