@@ -161,11 +161,12 @@ impl Meeting {
                 self.wake_pool(&state);
                 return Ok(Next::Relay(status, fields));
             }
-            if state.done {
-                return Ok(Next::Done);
-            }
+            // Before the end of the call: what ended because its client had gone must not look like the upstream's fault.
             if self.cancel.is_thrown() {
                 return Err(ClientError::Gone.into());
+            }
+            if state.done {
+                return Ok(Next::Done);
             }
             let by = state.counted(deadline);
             if by.has_passed() {
