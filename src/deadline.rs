@@ -70,17 +70,22 @@ impl Deadline {
     }
 }
 
-/// How long something takes: for timers, logs, and time that a deadline does not count.
+/// How long something took: for marks in logs and metrics, and for time that does not count.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// From now.
+    /// Starts now.
     pub fn start() -> Self {
         Self(Instant::now())
     }
 
-    /// Since the start.
+    /// When it was started.
+    pub fn started(self) -> Instant {
+        self.0
+    }
+
+    /// The time since.
     pub fn elapsed(self) -> Duration {
         self.0.elapsed()
     }

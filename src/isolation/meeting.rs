@@ -10,7 +10,7 @@
 //! upstream exchange is shut down. The client's octets are asked for only when the call asks for them, so that an `Expect:
 //! 100-continue` is not answered while the call is still queued. Neither side ever waits while it holds the lock.
 
-use super::CallError;
+use super::NoResult;
 use super::bell::Bell;
 use crate::cancel::{Cancel, ShutDown};
 use crate::client::{BodyLength, ClientError, Downstream, Woken};
@@ -124,7 +124,7 @@ impl Meeting {
     ///
     /// # Errors
     /// [`Reason::Timeout`] at the deadline, or what failed on the client's side; the caller must then [`Self::leave`].
-    pub(super) fn attend(&self, client: &mut dyn Downstream, deadline: Deadline) -> Result<(), CallError> {
+    pub(super) fn attend(&self, client: &mut dyn Downstream, deadline: Deadline) -> Result<(), NoResult> {
         let _phase = phase::enter(Phase::Pool);
         let mut chunk = Chunk::default();
         loop {
@@ -154,7 +154,7 @@ impl Meeting {
     }
 
     /// Waits for something to do that needs no descriptor.
-    fn next(&self, deadline: Deadline) -> Result<Next, CallError> {
+    fn next(&self, deadline: Deadline) -> Result<Next, NoResult> {
         let mut state = self.state.lock();
         loop {
             if let Some((status, fields)) = state.interim.take() {

@@ -77,12 +77,12 @@ impl<L: 'static> Admitted<L> {
     /// Makes the call: on this thread, or on one of the pool's while this thread attends to the client.
     ///
     /// # Errors
-    /// [`CallError`], from a pool only; what goes wrong upstream is for `R` to tell.
+    /// [`NoResult`], from a pool only; what goes wrong upstream is for `R` to tell.
     pub fn call<R: Send + 'static>(
         &self,
         parties: Parties<'_, L>,
         job: impl FnOnce(&mut L, &mut dyn Downstream, Deadline, &Cancel) -> R + Send + 'static,
-    ) -> Result<R, CallError> {
+    ) -> Result<R, NoResult> {
         let Parties { local, client, deadline, cancel } = parties;
         match self {
             Self::Place(place) => place.call(client, deadline, cancel, job),
@@ -101,20 +101,20 @@ impl<L: 'static> Admitted<L> {
 
 /// Why a pool's call came back without a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallError {
+pub enum NoResult {
     /// [`Reason::Timeout`]: the deadline passed; [`Reason::Internal`]: the job panicked, or the system gave no descriptor.
     Gateway(Reason),
     /// The client's side failed while its body was read or an interim head was sent.
     Client(ClientError),
 }
 
-impl From<Reason> for CallError {
+impl From<Reason> for NoResult {
     fn from(reason: Reason) -> Self {
         Self::Gateway(reason)
     }
 }
 
-impl From<ClientError> for CallError {
+impl From<ClientError> for NoResult {
     fn from(error: ClientError) -> Self {
         Self::Client(error)
     }

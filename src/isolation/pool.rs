@@ -5,7 +5,7 @@
 //! one takes over. So a caller that left at the deadline frees nothing while its call still runs. Threads start as places need them, are
 //! named `hystrix-<key>-<n>`, and end with the pool.
 
-use super::CallError;
+use super::NoResult;
 use super::bridge::Bridge;
 use super::meeting::Meeting;
 use super::places::{Admission, Census, Places};
@@ -226,7 +226,7 @@ impl<L: 'static> Place<L> {
         deadline: Deadline,
         cancel: &Cancel,
         job: impl FnOnce(&mut L, &mut dyn Downstream, Deadline, &Cancel) -> R + Send + 'static,
-    ) -> Result<R, CallError> {
+    ) -> Result<R, NoResult> {
         let length = client.length();
         let meeting = Arc::new(Meeting::new(length).map_err(|_| Reason::Internal)?);
         let _armed = cancel.arm(meeting.clone()).map_err(|Cancelled| ClientError::Gone)?;

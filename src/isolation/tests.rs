@@ -1,7 +1,7 @@
 //! Pools as their callers see them: places, deadlines, uploads, and that everything comes back.
 
 use super::places::Census;
-use super::{Admitted, CallError, Isolation, Parties, Place, Pool, Semaphore};
+use super::{Admitted, Isolation, NoResult, Parties, Place, Pool, Semaphore};
 use crate::cancel::{Cancel, ShutDown};
 use crate::client::{BodyLength, ClientError, Downstream, Woken};
 use crate::config::model::ThreadPoolConfig;
@@ -90,7 +90,7 @@ fn pool_of(core: usize, queue: Option<usize>) -> Arc<Pool<u32>> {
 fn call<R: Send + 'static>(
     place: &Place<u32>,
     job: impl FnOnce(&mut u32) -> R + Send + 'static,
-) -> Result<R, CallError> {
+) -> Result<R, NoResult> {
     let job = |local: &mut u32, _: &mut dyn Downstream, _: Deadline, _: &Cancel| job(local);
     place.call(&mut TestClient::without_body(), Deadline::after(LONG), &Cancel::default(), job)
 }
@@ -202,7 +202,7 @@ fn a_caller_that_leaves_at_the_deadline_frees_nothing_until_its_call_has_ended()
                 late.send(cancel.is_thrown()).unwrap();
                 Dropped(late)
             });
-        assert_eq!(outcome.err(), Some(CallError::Gateway(Reason::Timeout)));
+        assert_eq!(outcome.err(), Some(NoResult::Gateway(Reason::Timeout)));
         begun.1.try_recv().ok()?;
         drop(place);
         assert_eq!(pool.reserve().err(), Some(Reason::PoolFull), "the pool thread is still at it");
@@ -235,7 +235,7 @@ fn a_call_whose_caller_left_while_it_was_queued_never_runs() {
     let deadline = Deadline::after(Duration::from_millis(20));
     let outcome =
         second.call(&mut client, deadline, &Cancel::default(), move |_, _, _, _| counted.fetch_add(1, SeqCst));
-    assert_eq!(outcome.err(), Some(CallError::Gateway(Reason::Timeout)));
+    assert_eq!(outcome.err(), Some(NoResult::Gateway(Reason::Timeout)));
     assert!(second.waited() >= Duration::from_millis(20));
     assert_eq!(reads.try_iter().count(), 0, "its body was not asked for");
     drop(second);
@@ -254,7 +254,7 @@ fn a_panic_costs_the_answer_and_the_threads_state_only() {
     let place = pool.reserve().unwrap();
     call(&place, |local| *local += 7).unwrap();
     assert_eq!(call(&place, |local| *local), Ok(7), "the thread keeps its state");
-    assert_eq!(call(&place, |_| -> u32 { panic!("on purpose") }), Err(CallError::Gateway(Reason::Internal)));
+    assert_eq!(call(&place, |_| -> u32 { panic!("on purpose") }), Err(NoResult::Gateway(Reason::Internal)));
     assert_eq!(call(&place, |local| *local), Ok(0), "it was made anew");
     drop(place);
     assert!(is_empty(pool.census()));
@@ -280,14 +280,14 @@ fn a_client_that_goes_away_ends_the_call_running_or_queued() {
         let waiter =
             scope.spawn(|| queued.call(&mut TestClient::without_body(), Deadline::NEVER, &own, |_, _, _, _| ()));
         own.throw();
-        assert_eq!(waiter.join().unwrap(), Err(CallError::Client(ClientError::Gone)));
+        assert_eq!(waiter.join().unwrap(), Err(NoResult::Client(ClientError::Gone)));
         cancel.throw();
-        assert_eq!(caller.join().unwrap(), Err(CallError::Client(ClientError::Gone)));
+        assert_eq!(caller.join().unwrap(), Err(NoResult::Client(ClientError::Gone)));
     });
     drop((place, queued));
     eventually(&pool, is_empty);
     let gone = pool.reserve().unwrap().call(&mut TestClient::without_body(), Deadline::NEVER, &cancel, |_, _, _, _| ());
-    assert_eq!(gone, Err(CallError::Client(ClientError::Gone)), "a switch thrown before");
+    assert_eq!(gone, Err(NoResult::Client(ClientError::Gone)), "a switch thrown before");
 }
 
 /// Stands for an upstream socket.
@@ -410,7 +410,7 @@ fn the_deadline_runs_while_the_upstream_takes_nothing() {
             assert_eq!(client.read_now(&mut buffer), Err(ClientError::Gone), "nobody feeds it any longer");
             assert_eq!(client.interim(StatusCode::CONTINUE, &HeaderMap::new()), Err(ClientError::Gone));
         });
-        assert_eq!(outcome, Err(CallError::Gateway(Reason::Timeout)));
+        assert_eq!(outcome, Err(NoResult::Gateway(Reason::Timeout)));
         let fed = feeds.try_recv().ok()?;
         drop((stuck, place));
         eventually(&pool, |census| is_empty(census) && pool.completed.get() == 1);
@@ -458,7 +458,7 @@ fn a_client_whose_body_fails_ends_the_call() {
     let outcome = place.call(&mut client, Deadline::NEVER, &Cancel::default(), move |_, client, _, _| {
         seen.send(read_all(client, 9)).unwrap();
     });
-    assert_eq!(outcome, Err(CallError::Client(ClientError::BodyTimeout)));
+    assert_eq!(outcome, Err(NoResult::Client(ClientError::BodyTimeout)));
     assert_eq!(sees.recv_timeout(LONG).unwrap(), Err(ClientError::Gone));
     drop(place);
     eventually(&pool, is_empty);
