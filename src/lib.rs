@@ -8,6 +8,7 @@
 //!
 //! Modules are listed in the order in which a request meets them.
 
+pub mod access_log;
 pub mod cancel;
 pub mod client;
 pub mod config;
