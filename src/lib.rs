@@ -12,6 +12,7 @@ pub mod access_log;
 pub mod cancel;
 pub mod client;
 pub mod config;
+pub mod counts;
 pub mod deadline;
 pub mod isolation;
 pub mod metrics;
