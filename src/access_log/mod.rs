@@ -109,12 +109,12 @@ mod tests {
         }
     }
 
-    fn entry() -> Entry {
+    pub(super) fn entry() -> Entry {
         Entry::new(UNIX_EPOCH, "192.0.2.7:1".parse().unwrap())
     }
 
     #[track_caller]
-    fn eventually(holds: impl Fn() -> bool) {
+    pub(super) fn eventually(holds: impl Fn() -> bool) {
         let bound = Deadline::after(Duration::from_secs(20));
         while !holds() {
             assert!(!bound.has_passed());

@@ -186,15 +186,11 @@ impl LogThread {
 mod tests {
     use super::*;
     use crate::access_log::format::{COMBINED, JSON};
+    use crate::access_log::tests::{entry, eventually};
     use parking_lot::Mutex;
     use std::io::Write;
-    use std::time::UNIX_EPOCH;
 
     const LONG: Duration = Duration::from_secs(20);
-
-    fn entry() -> Entry {
-        Entry::new(UNIX_EPOCH, "192.0.2.7:1".parse().unwrap())
-    }
 
     /// A pipe whose reader reads only when it is told to: each write waits for a permit, or for the end of permits.
     #[derive(Clone)]
@@ -221,15 +217,6 @@ mod tests {
         let (permit, permits) = bounded(0);
         let (writes, begun) = crossbeam_channel::unbounded();
         (Pipe { permits, writes, content: Arc::default() }, permit, begun)
-    }
-
-    #[track_caller]
-    fn eventually(holds: impl Fn() -> bool) {
-        let bound = Deadline::after(LONG);
-        while !holds() {
-            assert!(!bound.has_passed());
-            thread::yield_now();
-        }
     }
 
     #[test]

@@ -33,15 +33,19 @@ impl Bell {
         let _ = read(&self.0, &mut [0; 8]);
     }
 
-    /// Waits until it is rung, until `other` is readable (or failed), or until `by`; may also return for no reason, as when the system
-    /// is short of memory. True: it was `other`.
+    /// Waits until it is rung (and silences it then), until `other` is readable (or failed), or until `by`; may also return for no
+    /// reason, as when the system is short of memory. True: `other` is readable.
     pub(super) fn wait(&self, other: Option<BorrowedFd<'_>>, by: Deadline) -> bool {
         let watched = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
         let mut fds = [watched(self.as_fd()), watched(other.unwrap_or(self.as_fd()))];
         let left = by.left().unwrap_or(Some(Duration::ZERO));
         let timeout = left.and_then(|left| Timespec::try_from(left).ok());
-        let polled = poll(&mut fds, timeout.as_ref());
-        polled.is_ok() && other.is_some() && !fds[1].revents().is_empty()
+        let polled = poll(&mut fds, timeout.as_ref()).is_ok();
+        let [rung, readable] = fds.map(|fd| polled && !fd.revents().is_empty());
+        if rung {
+            self.silence();
+        }
+        readable && other.is_some()
     }
 }
 
@@ -61,7 +65,6 @@ mod tests {
         bell.ring();
         bell.ring();
         assert!(!bell.wait(Some(other.as_fd()), Deadline::NEVER));
-        bell.silence();
         other.ring();
         assert!(bell.wait(Some(other.as_fd()), Deadline::NEVER));
         assert!(!bell.wait(None, Deadline::after(Duration::from_millis(1))));

@@ -208,7 +208,7 @@ impl Meeting {
             client.wait(bell.map(AsFd::as_fd), by)
         };
         self.state.lock().worker_polls = false;
-        if let Some(bell) = bell {
+        if let (Ok(Woken::Other), Some(bell)) = (woken, bell) {
             bell.silence();
         }
         woken.map(drop)
@@ -246,10 +246,7 @@ impl Meeting {
             self.wake_worker(&state);
             return Ok(Some(()));
         }
-        if !state.asked {
-            state.asked = true;
-            self.wake_worker(&state);
-        }
+        self.ask(&mut state);
         Ok(None)
     }
 
@@ -258,7 +255,6 @@ impl Meeting {
         let Some(Bells { pool: bell, .. }) = &self.bells else { return Ok(Woken::Client) };
         while !self.begin_hunger()? {
             let readable = bell.wait(other, by);
-            bell.silence();
             if readable || by.has_passed() {
                 self.end_hunger();
                 return Ok(if readable { Woken::Other } else { Woken::Expired });
@@ -286,14 +282,20 @@ impl Meeting {
         if state.left { Err(ClientError::Gone) } else { Ok(state) }
     }
 
+    /// From the first time on, the worker fills the slot whenever it is empty.
+    fn ask(&self, state: &mut State) {
+        if !std::mem::replace(&mut state.asked, true) {
+            self.wake_worker(state);
+        }
+    }
+
     /// True: there are octets, no need to wait.
     fn begin_hunger(&self) -> Result<bool, ClientError> {
         let mut state = self.attended()?;
         state.pool_polls = !state.has_octets();
         if state.pool_polls && state.hungry.is_none() {
-            state.asked = true;
             state.hungry = Some(Stopwatch::start());
-            self.wake_worker(&state);
+            self.ask(&mut state);
         }
         Ok(!state.pool_polls)
     }

@@ -23,6 +23,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+/// The shortest keep-alive time: a thread that has nothing to do but whose place is still in use looks again after it.
+const LEAST_PATIENCE: Duration = Duration::from_millis(100);
+
 /// The thread pool of one key; `L` is the state of each of its threads (an upstream caller).
 pub struct Pool<L: 'static> {
     key: String,
@@ -76,7 +79,7 @@ impl<L: 'static> Pool<L> {
         };
         Arc::new(Self {
             key: key.into(),
-            keep_alive: config.keep_alive,
+            keep_alive: config.keep_alive.max(LEAST_PATIENCE),
             on_start,
             make_local: Arc::new(make_local),
             books: Mutex::new(books),
@@ -113,7 +116,8 @@ impl<L: 'static> Pool<L> {
     fn start_thread(self: &Arc<Self>, named: &mut u64, failed: &mut bool) -> bool {
         let (pool, jobs, make_local) = (Arc::downgrade(self), self.jobs.1.clone(), self.make_local.clone());
         let on_start = self.on_start;
-        let name = format!("hystrix-{}-{}", self.key, *named + 1);
+        // A thread's name cannot hold NUL.
+        let name = format!("hystrix-{}-{}", self.key, *named + 1).replace('\0', "");
         let started = std::thread::Builder::new().name(name).spawn(move || {
             on_start();
             PoolThread { pool, jobs, make_local }.run();

@@ -465,6 +465,37 @@ fn a_client_whose_body_fails_ends_the_call() {
 }
 
 #[test]
+fn a_worker_that_panics_takes_its_call_along() {
+    struct Faulty;
+    impl Downstream for Faulty {
+        fn length(&self) -> BodyLength {
+            BodyLength::Chunked
+        }
+        fn read_now(&mut self, _: &mut [u8]) -> Result<Option<usize>, ClientError> {
+            std::panic::resume_unwind(Box::new(()))
+        }
+        fn wait(&mut self, _: Option<BorrowedFd<'_>>, _: Deadline) -> Result<Woken, ClientError> {
+            Ok(Woken::Expired)
+        }
+        fn interim(&mut self, _: StatusCode, _: &HeaderMap) -> Result<(), ClientError> {
+            Ok(())
+        }
+    }
+    let pool = pool_of(1, None);
+    let (seen, sees) = bounded(1);
+    let place = pool.reserve().unwrap();
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        place.call(&mut Faulty, Deadline::NEVER, &Cancel::default(), move |_, client, _, _| {
+            seen.send(read_all(client, 9)).unwrap();
+        })
+    }));
+    assert!(outcome.is_err());
+    assert_eq!(sees.recv_timeout(LONG).unwrap(), Err(ClientError::Gone));
+    drop(place);
+    eventually(&pool, is_empty);
+}
+
+#[test]
 fn callers_at_the_same_instant_never_pass_the_limits() {
     const CALLERS: usize = 20;
     let pool = pool_of(2, Some(3));
@@ -527,8 +558,7 @@ fn assert_or_unwind(holds: bool) {
 
 #[test]
 fn idle_threads_above_the_core_end() {
-    let config =
-        ThreadPoolConfig { core_size: 1, maximum_size: 4, keep_alive: Duration::from_millis(1), ..Default::default() };
+    let config = ThreadPoolConfig { core_size: 1, maximum_size: 4, keep_alive: Duration::ZERO, ..Default::default() };
     let pool = Pool::start("grown", config, || {}, || 0);
     let places: Vec<_> = (0..4).map(|_| pool.reserve().unwrap()).collect();
     assert_eq!(pool.census().threads, 4);
