@@ -3,6 +3,10 @@
 //! [`model`] says what there is; the other modules turn files, environment and arguments into it, and every fault into a line that names
 //! file, line and key. Afterwards nobody asks again whether something was set.
 
+pub mod fault;
 pub mod model;
+mod name;
+mod properties;
+mod yaml;
 
 pub use model::Config;
