@@ -27,10 +27,25 @@ pub(super) const KEYS: &[Key] = &[
         "batch",
         "batch: workers run under SCHED_BATCH, so that a woken one does not preempt another.",
     ),
-    acts("gateway.client.min-rate", COUNT, "250", "Octets a second below which a body or a reader is cut off; 0 for none."),
-    acts("gateway.access-log.format", Kind::Choice(&["combined", "json", "off"]), "combined", "Shape of the access log."),
+    acts(
+        "gateway.client.min-rate",
+        COUNT,
+        "250",
+        "Octets a second below which a body or a reader is cut off; 0 for none.",
+    ),
+    acts(
+        "gateway.access-log.format",
+        Kind::Choice(&["combined", "json", "off"]),
+        "combined",
+        "Shape of the access log.",
+    ),
     acts("gateway.access-log.file", Kind::Text, "", "Where the access log goes; default: standard output."),
-    acts("gateway.example.port", PORT, "", "Starts the example service on this port of 127.0.0.1; 0 lets the system pick."),
+    acts(
+        "gateway.example.port",
+        PORT,
+        "",
+        "Starts the example service on this port of 127.0.0.1; 0 lets the system pick.",
+    ),
     acts(
         "gateway.routes-file",
         Kind::Text,

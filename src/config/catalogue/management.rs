@@ -17,7 +17,12 @@ pub(super) const KEYS: &[Key] = &[
     ),
     acts("management.server.address", Kind::Text, "", "Address of that listener; default: server.address."),
     acts("management.endpoints.web.base-path", Kind::Text, "/actuator", "Path of the actuator."),
-    acts("management.endpoints.web.exposure.include", Kind::List, "health,info", "Endpoints that can be asked; * for all."),
+    acts(
+        "management.endpoints.web.exposure.include",
+        Kind::List,
+        "health,info",
+        "Endpoints that can be asked; * for all.",
+    ),
     acts("management.endpoints.web.exposure.exclude", Kind::List, "", "Endpoints that can't be asked all the same."),
     acts("management.endpoint.<id>.enabled", Kind::Flag, "true", "False: the endpoint of this id can't be asked."),
     acts(

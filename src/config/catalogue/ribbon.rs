@@ -1,7 +1,7 @@
 //! `ribbon.*` and `<service>.ribbon.*`, and what belongs to service discovery. Each of Ribbon's keys stands twice, for all services and
 //! for one.
 
-use super::{Effect, Key, Kind, MILLIS, POSITIVE, Unit, inert, later};
+use super::{Effect, Key, Kind, MILLIS, POSITIVE, Unit, later};
 
 const NOT_READ: &str = "the HTTP client of Zuul doesn't read it; write MaxConnectionsPerHost and MaxTotalConnections";
 const ONE_CLIENT: &str = "there is one HTTP client, and it speaks HTTP/1.1";
@@ -17,7 +17,8 @@ macro_rules! for_all_and_for_one {
 }
 
 const LATER: Effect = Effect::Later("not built yet");
-const COUNTS_IN_TIMEOUT: Effect = Effect::Later("nothing is retried yet; it counts in the Hystrix timeout all the same");
+const COUNTS_IN_TIMEOUT: Effect =
+    Effect::Later("nothing is retried yet; it counts in the Hystrix timeout all the same");
 const SECONDS: Kind = Kind::Duration { unit: Unit::Seconds, min: -1 };
 const RETRIES: Kind = Kind::Count { min: 0, max: 100 };
 
@@ -82,9 +83,13 @@ const PAIRS: &[Key] = for_all_and_for_one![
 ];
 
 const DISCOVERY: &[Key] = &[
-    later("eureka.**", Kind::Any, "", "The registry that services' servers come from; name them in <service>.ribbon.listOfServers."),
+    later(
+        "eureka.**",
+        Kind::Any,
+        "",
+        "The registry that services' servers come from; name them in <service>.ribbon.listOfServers.",
+    ),
     later("niws.loadbalancer.**", Kind::Any, "", "When a server that refuses connections is passed over."),
-    inert("spring.cloud.loadbalancer.**", "Ribbon's keys are read"),
 ];
 
 pub(super) const KEYS: &[Key] = &{

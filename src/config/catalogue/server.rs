@@ -3,9 +3,11 @@
 use super::{COUNT, Key, Kind, OR_MINUS, PORT, POSITIVE, Unit, acts, inert};
 
 const TOMCAT: &str = "it tunes Tomcat's inside, which is not here";
-const OTHER_CONTAINER: &str = "it belongs to a container that is not here; server.tomcat.* is read whatever the container";
+const OTHER_CONTAINER: &str =
+    "it belongs to a container that is not here; server.tomcat.* is read whatever the container";
 const SERVLET: &str = "there is no servlet here";
-const TRUSTED: &str = "X-Forwarded-* of the client are never trusted for routing; they are extended, as zuul.add-proxy-headers says";
+const TRUSTED: &str =
+    "X-Forwarded-* of the client are never trusted for routing; they are extended, as zuul.add-proxy-headers says";
 const TLS: &str = "the listener speaks plain HTTP; let a balancer in front end TLS";
 
 /// Waiting for octets of a client; Tomcat takes less than nothing for "no bound".
@@ -18,7 +20,12 @@ pub(super) const KEYS: &[Key] = &[
     acts("server.tomcat.threads.max", POSITIVE, "200", "The most workers: requests served at once."),
     acts("server.tomcat.max-threads", POSITIVE, "", "The name of server.tomcat.threads.max before Boot 2.3."),
     acts("server.tomcat.threads.min-spare", POSITIVE, "10", "Workers that are kept while there is nothing to do."),
-    acts("server.tomcat.min-spare-threads", POSITIVE, "", "The name of server.tomcat.threads.min-spare before Boot 2.3."),
+    acts(
+        "server.tomcat.min-spare-threads",
+        POSITIVE,
+        "",
+        "The name of server.tomcat.threads.min-spare before Boot 2.3.",
+    ),
     acts(
         "server.tomcat.threads.max-queue-capacity",
         COUNT,
@@ -27,7 +34,12 @@ pub(super) const KEYS: &[Key] = &[
     ),
     acts("server.tomcat.accept-count", POSITIVE, "100", "Backlog of the listening socket."),
     acts("server.tomcat.max-connections", POSITIVE, "8192", "Open connections; beyond, nothing is accepted."),
-    acts("server.tomcat.connection-timeout", WAIT, "60s", "Longest wait for a head, for each part of a body, for each write."),
+    acts(
+        "server.tomcat.connection-timeout",
+        WAIT,
+        "60s",
+        "Longest wait for a head, for each part of a body, for each write.",
+    ),
     acts("server.connection-timeout", WAIT, "", "The name of server.tomcat.connection-timeout before Boot 2.3."),
     acts(
         "server.tomcat.keep-alive-timeout",

@@ -41,7 +41,12 @@ pub(super) const KEYS: &[Key] = &[
     matching("zuul.decode-url", Kind::Flag, "true", "Whether routes are matched against the decoded path."),
     matching("zuul.remove-semicolon-content", Kind::Flag, "true", "Whether `;x=y` is left out when matching."),
     acts("zuul.servlet-path", Kind::Text, "/zuul", "A second path under which every route can be had; empty for none."),
-    acts("zuul.ssl-hostname-validation-enabled", Kind::Flag, "true", "False trusts every certificate, on url routes only."),
+    acts(
+        "zuul.ssl-hostname-validation-enabled",
+        Kind::Flag,
+        "true",
+        "False trusts every certificate, on url routes only.",
+    ),
     acts("zuul.include-debug-header", Kind::Flag, "false", "Whether X-Zuul-Debug-Header is sent when debugging is on."),
     acts("zuul.debug.request", Kind::Flag, "false", "Debugging for every request."),
     acts("zuul.debug.parameter", Kind::Text, "debug", "The query parameter that turns debugging on."),
@@ -58,7 +63,12 @@ pub(super) const KEYS: &[Key] = &[
     acts("zuul.host.max-total-connections", POSITIVE, "200", "Connections of all url routes together."),
     acts("zuul.host.max-per-route-connections", POSITIVE, "20", "Connections per server of a url route."),
     acts("zuul.host.connect-timeout-millis", MILLIS, "2s", "Longest connect and TLS handshake, url routes."),
-    acts("zuul.host.socket-timeout-millis", MILLIS, "10s", "Longest gap between two reads, url routes; 0 for no bound."),
+    acts(
+        "zuul.host.socket-timeout-millis",
+        MILLIS,
+        "10s",
+        "Longest gap between two reads, url routes; 0 for no bound.",
+    ),
     acts(
         "zuul.host.connection-request-timeout-millis",
         MILLIS,
