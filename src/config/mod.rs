@@ -3,7 +3,9 @@
 //! [`model`] says what there is; the other modules turn files, environment and arguments into it, and every fault into a line that names
 //! file, line and key. Afterwards nobody asks again whether something was set.
 
+mod advice;
 pub mod catalogue;
+mod effective;
 pub mod fault;
 pub mod model;
 mod name;
@@ -17,7 +19,9 @@ mod sources;
 mod values;
 mod yaml;
 
+pub use advice::{Advice, advice};
 pub use catalogue::{Key, catalogue};
+pub use effective::{Effective, Property};
 pub use fault::{Fault, Place, Severity};
 pub use model::Config;
 pub use sources::Sources;
@@ -32,6 +36,8 @@ pub struct Loaded {
     pub config: Config,
     /// What was written without effect, or with another one than it seems.
     pub warnings: Vec<Fault>,
+    /// Every effective property with its origin, secrets masked.
+    pub properties: Effective,
 }
 
 /// Reads and resolves everything.
@@ -62,6 +68,6 @@ fn finish(settings: &Settings, mut faults: Vec<Fault>) -> Result<Loaded, Vec<Fau
     faults.sort_by_key(|fault| (fault.path(), fault.place.line()));
     match faults.iter().any(|fault| fault.severity == Severity::Error) {
         true => Err(faults),
-        false => Ok(Loaded { config, warnings: faults }),
+        false => Ok(Loaded { config, warnings: faults, properties: effective::effective(settings) }),
     }
 }
