@@ -8,6 +8,7 @@
 //!
 //! Modules are listed in the order in which a request meets them.
 
+pub mod balance;
 pub mod cancel;
 pub mod client;
 pub mod config;
@@ -15,4 +16,5 @@ pub mod deadline;
 pub mod metrics;
 pub mod phase;
 pub mod reason;
+pub mod upstream;
 pub mod wire;
