@@ -11,6 +11,7 @@
 pub mod cancel;
 pub mod client;
 pub mod config;
+pub mod container;
 pub mod deadline;
 pub mod management;
 pub mod metrics;
