@@ -18,4 +18,5 @@ pub mod metrics;
 pub mod phase;
 mod query;
 pub mod reason;
+pub mod reply;
 pub mod wire;
