@@ -13,6 +13,7 @@ pub mod client;
 pub mod config;
 pub mod container;
 pub mod deadline;
+pub mod example;
 pub mod management;
 pub mod metrics;
 pub mod phase;

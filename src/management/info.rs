@@ -13,10 +13,10 @@ pub(super) fn page(info: &[(String, String)]) -> Page {
 }
 
 fn insert(tree: &mut Map<String, Value>, key: &str, value: &str) {
-    if let Some((first, rest)) = key.split_once('.') {
-        if let Value::Object(branch) = tree.entry(first).or_insert_with(|| Value::Object(Map::new())) {
-            return insert(branch, rest, value);
-        }
+    if let Some((first, rest)) = key.split_once('.')
+        && let Value::Object(branch) = tree.entry(first).or_insert_with(|| Value::Object(Map::new()))
+    {
+        return insert(branch, rest, value);
     }
     tree.insert(key.to_owned(), value.into());
 }

@@ -4,6 +4,7 @@
 //! its own; with `management.server.port`, a front of two threads serves it through [`ManagementHandler`]. What it tells comes in by
 //! closures and [`Collect`], so that it knows no other part of the gateway.
 
+mod handler;
 mod health;
 mod index;
 mod info;
@@ -14,6 +15,7 @@ mod prometheus;
 mod routes;
 mod snapshot;
 
+pub use handler::ManagementHandler;
 pub use health::{Component, Health, Status};
 pub use process::ProcessMeters;
 pub use routes::RouteLine;
@@ -21,11 +23,14 @@ pub use routes::RouteLine;
 use crate::config::model::ManagementConfig;
 use crate::metrics::Collect;
 use crate::query::{decode_segment, parameters};
+use crate::reply::Reply;
+use crate::wire::head::RequestHead;
 use http::Method;
 use index::ENDPOINTS;
 use page::Page;
 use snapshot::Snapshot;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// Where the actuator's answers come from.
 pub struct Sources {
@@ -58,6 +63,13 @@ impl Actuator {
     pub fn new(config: &ManagementConfig, sources: Sources) -> Self {
         let base = config.base_path.trim_end_matches('/').to_owned();
         Self { config: config.clone(), base, sources }
+    }
+
+    /// The answer to `head`; `None` when its path is none of the actuator's.
+    pub fn page(&self, head: &RequestHead) -> Option<Reply> {
+        let query = head.query().unwrap_or_default();
+        let ask = Ask { method: head.method(), path: head.path(), query, host: head.host() };
+        self.answer(ask).map(|page| page.into_reply(head, SystemTime::now()))
     }
 
     /// `None` when the path is not below the base path. With the base path `/` only the exposed endpoints are ours, and there is no list

@@ -38,6 +38,11 @@ impl Body {
         self.state == State::Ended
     }
 
+    /// Octets that have been read.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
     /// Octets that may still be read: no more than were declared, since the crate may lend the bare stream.
     pub(super) fn left(&self) -> u64 {
         match self.length {

@@ -15,7 +15,7 @@ use crate::wire::framing;
 use crate::wire::head::RequestHead;
 use http::{HeaderMap, StatusCode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, IoSlice, Write};
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -38,6 +38,8 @@ pub(super) struct TinyClient {
     /// The client sends the body only after a 100, and none was sent.
     holds_body_back: bool,
     ends_by_itself: bool,
+    /// The head was understood, so that it is known where the body ends.
+    in_step: bool,
     persists: bool,
     socket: Option<ClientSocket>,
 }
@@ -64,6 +66,7 @@ impl TinyClient {
             body: Body::new(parsed.map_or(BodyLength::None, |(_, length)| length)),
             holds_body_back: head.is_some_and(framing::expects_continue),
             ends_by_itself: head.is_some_and(ends_by_itself),
+            in_step: head.is_some(),
             persists: head.is_some(),
             socket: None,
             common,
@@ -98,6 +101,13 @@ impl TinyClient {
         }
     }
 
+    /// Ends a request that came behind the last one of its connection: whoever served that one ends the connection.
+    pub(super) fn ignore(mut self) {
+        if let Side::Reading(request) = std::mem::replace(&mut self.side, Side::Over) {
+            self.retire(request);
+        }
+    }
+
     /// Nothing more is served on this connection, and it is ended in the manner of `how`.
     fn cut(&mut self, how: impl FnOnce(&ClientSocket)) {
         self.common.peers.condemn(self.peer, Instant::now());
@@ -117,7 +127,8 @@ impl TinyClient {
 
     /// Before the first read of a body that comes in pieces: bounds its reads.
     fn prepare_to_read(&mut self) {
-        let in_pieces = self.holds_body_back || self.body.length() == BodyLength::Chunked || self.body.left() > READ_BEFOREHAND;
+        let in_pieces =
+            self.holds_body_back || self.body.length() == BodyLength::Chunked || self.body.left() > READ_BEFOREHAND;
         if in_pieces && self.socket.is_none() {
             self.find_socket();
             if let Some(socket) = &self.socket {
@@ -128,6 +139,9 @@ impl TinyClient {
 
     /// Reads the rest of the body to nowhere, as far as that is worth it; whether the next request can be found after it.
     fn settle(&mut self) -> bool {
+        if !self.in_step {
+            return false;
+        }
         let by = Deadline::after(self.common.config.connection_timeout);
         let mut budget = self.common.config.max_swallow_size.unwrap_or(u64::MAX);
         if self.body.outcome().is_none() && self.body.length() != BodyLength::Chunked && self.body.left() > budget {
@@ -160,7 +174,7 @@ impl TinyClient {
         }
         let Side::Reading(request) = std::mem::replace(&mut self.side, Side::Over) else { return Ok(()) };
         let _phase = phase::enter(Phase::Client);
-        match self.into_writer(request) {
+        match self.take_writer(request) {
             Some(writer) => self.side = Side::Writing(writer),
             None => return Err(ClientError::Gone),
         }
@@ -170,13 +184,12 @@ impl TinyClient {
     /// Ends a request without an answer.
     fn retire(&self, request: tiny_http::Request) {
         // Dropped as it is, it would answer 500.
-        drop(self.into_writer(request));
+        drop(self.take_writer(request));
     }
 
-    fn into_writer(&self, request: tiny_http::Request) -> Option<Box<dyn Write + Send>> {
-        let left = if self.body.length() == BodyLength::Chunked { 0 } else { self.body.left() };
+    fn take_writer(&self, request: tiny_http::Request) -> Option<Box<dyn Write + Send>> {
         let declared = request.body_length().map_or(0, |length| length as u64);
-        if left.max(declared.saturating_sub(self.body.taken())) <= MOST_ALLOCATED {
+        if declared.saturating_sub(self.body.taken()) <= MOST_ALLOCATED {
             return Some(request.into_writer());
         }
         self.common.meters.abandoned.add_one();

@@ -4,7 +4,7 @@
 
 use crate::client::BodyLength;
 use crate::config::model::Relaxed;
-use crate::wire::error::HeadError;
+use crate::wire::HeadError;
 use crate::wire::framing;
 use crate::wire::head::{HeadLimits, RequestHead};
 use http::Version;
@@ -52,7 +52,9 @@ fn connection_says(head: &RequestHead, what: &[u8]) -> bool {
 fn write_out(request: &tiny_http::Request) -> Vec<u8> {
     let version = request.http_version();
     let mut octets = Vec::with_capacity(1024);
-    octets.extend_from_slice(format!("{} {} HTTP/{}.{}\r\n", request.method(), request.url(), version.0, version.1).as_bytes());
+    octets.extend_from_slice(
+        format!("{} {} HTTP/{}.{}\r\n", request.method(), request.url(), version.0, version.1).as_bytes(),
+    );
     for header in request.headers() {
         octets.extend_from_slice(header.field.as_str().as_bytes());
         octets.extend_from_slice(b": ");

@@ -4,6 +4,8 @@
 //! all descriptors, so it is done where something has to be cut off or bounded, not for every request. Where the system refuses, nothing
 //! is found, and the caller is left with what the crate does.
 
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use rustix::net::sockopt::socket_cookie;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use socket2::Socket;
@@ -44,6 +46,12 @@ impl ClientSocket {
     /// Bounds every further read, those of the crate included: it gives up the connection when one takes longer.
     pub(super) fn limit_reads(&self, by: Duration) {
         let _ = self.0.set_read_timeout(Some(by));
+    }
+
+    /// Whether the client has shut down its sending side, or is gone, and every octet has been read.
+    pub(super) fn is_at_end(&self) -> bool {
+        let peeked = rustix::net::recv(&self.0, &mut [0; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        !matches!(peeked, Ok((1.., _)) | Err(Errno::AGAIN))
     }
 
     /// Ends what the crate reads, once the octets that have arrived are used up; an answer can still be sent.
@@ -87,6 +95,12 @@ mod tests {
         assert!(ClientSocket::find(other_port, peer).is_none());
         let elsewhere = ClientSocket::find(other_port, other.local_addr().unwrap()).unwrap();
         assert_ne!(found.cookie().unwrap(), elsewhere.cookie().unwrap());
+        assert!(!found.is_at_end());
+        client.write_all(b"x").unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        assert!(!found.is_at_end(), "not all read");
+        assert_eq!(server.read(&mut [0; 9]).unwrap(), 1);
+        assert!(found.is_at_end());
         server.write_all(b"last words").unwrap();
         found.close();
         let mut heard = String::new();
