@@ -1,0 +1,2 @@
+//! bodies
+use super::*;

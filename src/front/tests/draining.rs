@@ -1,0 +1,2 @@
+//! draining
+use super::*;

@@ -1,0 +1,2 @@
+//! limits
+use super::*;
