@@ -1,11 +1,11 @@
 //! Pools as their callers see them: places, deadlines, uploads, and that everything comes back.
 
-use super::places::Census;
-use super::{Admitted, Isolation, NoResult, Parties, Place, Pool, Semaphore};
+use super::{Census, Place, Pool};
 use crate::cancel::{Cancel, ShutDown};
 use crate::client::{BodyLength, ClientError, Downstream, Woken};
 use crate::config::model::ThreadPoolConfig;
 use crate::deadline::Deadline;
+use crate::isolation::{Admitted, Isolation, NoResult, Parties, Semaphore};
 use crate::reason::Reason;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use http::{HeaderMap, StatusCode};
