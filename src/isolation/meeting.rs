@@ -129,7 +129,10 @@ impl Meeting {
         let mut chunk = Chunk::default();
         loop {
             match self.next(deadline)? {
-                Next::Relay(status, fields) => client.interim(status, &fields)?,
+                Next::Relay(status, fields) => {
+                    let _phase = phase::enter(Phase::Client);
+                    client.interim(status, &fields)?;
+                }
                 Next::Feed => match client.read_now(chunk.space())? {
                     Some(octets) => self.put(&mut chunk, octets),
                     None => self.wait_for_client(client, deadline)?,

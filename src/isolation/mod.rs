@@ -14,8 +14,6 @@ mod places;
 mod pool;
 mod pool_thread;
 mod semaphore;
-#[cfg(test)]
-mod tests;
 
 pub use pool::{Place, Pool};
 pub use semaphore::{Permit, Semaphore};

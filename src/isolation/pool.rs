@@ -32,27 +32,27 @@ pub struct Pool<L: 'static> {
     keep_alive: Duration,
     on_start: fn(),
     make_local: MakeLocal<L>,
-    pub(super) books: Mutex<Books<L>>,
+    books: Mutex<Books<L>>,
     /// Holds the jobs of running places only, so it never holds more than the pool's capacity.
     jobs: (Sender<Job<L>>, Receiver<Job<L>>),
-    pub(super) completed: Counter,
-    pub(super) refused: Counter,
-    pub(super) wait: Timer,
+    completed: Counter,
+    refused: Counter,
+    wait: Timer,
 }
 
-pub(super) struct Books<L> {
+struct Books<L> {
     places: Places,
     /// Queued places, oldest first, hence in the order of their numbers.
-    pub(super) queue: VecDeque<Queued<L>>,
+    queue: VecDeque<Queued<L>>,
     last_seat: u64,
     threads_named: u64,
     start_failed: bool,
 }
 
-pub(super) struct Queued<L> {
+struct Queued<L> {
     seat: u64,
     /// None until the call is made, and again when its caller left.
-    pub(super) job: Option<Job<L>>,
+    job: Option<Job<L>>,
 }
 
 impl<L> Books<L> {
@@ -119,8 +119,7 @@ impl<L: 'static> Pool<L> {
         // A thread's name cannot hold NUL.
         let name = format!("hystrix-{}-{}", self.key, *named + 1).replace('\0', "");
         let started = std::thread::Builder::new().name(name).spawn(move || {
-            on_start();
-            PoolThread { pool, jobs, make_local }.run();
+            PoolThread { pool, jobs, make_local }.run(on_start);
         });
         match &started {
             Ok(_) => *named += 1,
@@ -183,7 +182,7 @@ impl<L: 'static> Pool<L> {
         let _ = self.jobs.0.send(job);
     }
 
-    pub(super) fn census(&self) -> Census {
+    fn census(&self) -> Census {
         self.books.lock().places.census()
     }
 }
@@ -306,3 +305,6 @@ impl<L> Drop for Attendance<'_, L> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

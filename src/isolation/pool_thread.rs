@@ -22,8 +22,9 @@ pub(super) struct PoolThread<L: 'static> {
 }
 
 impl<L: 'static> PoolThread<L> {
-    /// Runs jobs until the thread is to end.
-    pub(super) fn run(self) {
+    /// Runs `on_start`, then jobs until the thread is to end. The pool counts on it: no panic ends it before.
+    pub(super) fn run(self, on_start: fn()) {
+        let _ = catch_unwind(on_start);
         let mut local = None;
         while let Some(job) = self.next() {
             let run = || job(local.get_or_insert_with(|| (self.make_local)()));

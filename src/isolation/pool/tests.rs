@@ -1,11 +1,11 @@
 //! Pools as their callers see them: places, deadlines, uploads, and that everything comes back.
 
-use super::places::Census;
-use super::{Admitted, Isolation, NoResult, Parties, Place, Pool, Semaphore};
+use super::{Census, Place, Pool};
 use crate::cancel::{Cancel, ShutDown};
 use crate::client::{BodyLength, ClientError, Downstream, Woken};
 use crate::config::model::ThreadPoolConfig;
 use crate::deadline::Deadline;
+use crate::isolation::{Admitted, Isolation, NoResult, Parties, Semaphore};
 use crate::reason::Reason;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use http::{HeaderMap, StatusCode};
@@ -554,6 +554,56 @@ fn assert_or_unwind(holds: bool) {
     if !holds {
         std::panic::resume_unwind(Box::new(()));
     }
+}
+
+/// Uploads that end in every way, many at once: read whole, answered early, given up by the call, or left at the deadline.
+#[test]
+fn uploads_end_in_every_way_under_contention() {
+    let pool = pool_of(3, Some(2));
+    std::thread::scope(|scope| {
+        for caller in 0..6 {
+            let pool = &pool;
+            scope.spawn(move || {
+                for round in 0..100 {
+                    let (mut client, mut far_end, _reads) = TestClient::uploading(BodyLength::Chunked);
+                    let Ok(place) = pool.reserve() else { continue };
+                    let kind = (caller + round) % 4;
+                    far_end.write_all(&vec![7; 10_000 + 500 * round]).unwrap();
+                    let far_end = (kind != 0).then_some(far_end);
+                    let budget = if kind == 3 { Duration::from_micros(300) } else { LONG };
+                    let job = move |_: &mut u32, client: &mut dyn Downstream, _: Deadline, cancel: &Cancel| match kind {
+                        0 => read_all(client, 4096).map(|body| body.len()),
+                        1 => read_some(client, Deadline::after(Duration::from_micros(200))),
+                        2 => read_some(client, Deadline::NEVER),
+                        // It sends nothing and asks for nothing, so the deadline runs.
+                        _ => {
+                            while !cancel.is_thrown() {
+                                std::thread::yield_now();
+                            }
+                            read_some(client, Deadline::NEVER)
+                        }
+                    };
+                    let outcome = place.call(&mut client, Deadline::after(budget), &Cancel::default(), job);
+                    match kind {
+                        0 => assert_eq!(outcome, Ok(Ok(10_000 + 500 * round))),
+                        1 => assert!(matches!(outcome, Ok(Ok(_)))),
+                        2 => assert!(matches!(outcome, Ok(Ok(octets)) if octets > 0)),
+                        _ => assert_eq!(outcome.err(), Some(NoResult::Gateway(Reason::Timeout))),
+                    }
+                    drop(far_end);
+                }
+            });
+        }
+    });
+    eventually(&pool, is_empty);
+}
+
+/// Waits once, then reads what is there.
+fn read_some(client: &mut dyn Downstream, by: Deadline) -> Result<usize, ClientError> {
+    let woken = client.wait(None, by)?;
+    let octets = client.read_now(&mut [0; 100])?;
+    assert!(woken != Woken::Client || octets.is_some());
+    Ok(octets.unwrap_or(0))
 }
 
 #[test]
