@@ -30,6 +30,12 @@ impl fmt::Display for Property {
     }
 }
 
+impl fmt::Display for Effective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.properties.iter().try_for_each(|property| writeln!(f, "{property}"))
+    }
+}
+
 /// What the settings come to.
 pub(crate) fn effective(settings: &Settings) -> Effective {
     let written = settings.iter().map(|setting| {

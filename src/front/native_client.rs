@@ -23,6 +23,7 @@ use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use std::io::IoSlice;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A writer looks at least this often whether the kernel took something: it says so only when a third of its buffer is free.
@@ -329,7 +330,7 @@ impl Client for NativeClient<'_> {
         persists
     }
 
-    fn cancel(&self) -> &Cancel {
+    fn cancel(&self) -> Arc<Cancel> {
         self.link.owned.cancel()
     }
 }

@@ -9,6 +9,7 @@ use super::word::{Announced, Generation, News, Word};
 use crate::cancel::Cancel;
 use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -62,7 +63,7 @@ struct Slot {
     due: AtomicU64,
     /// The owner reads it for as long as it serves; another thread may read it too, to shut the socket down.
     socket: RwLock<Option<TcpStream>>,
-    cancel: Cancel,
+    cancel: Arc<Cancel>,
     state: Mutex<State>,
 }
 
@@ -79,7 +80,7 @@ impl Slots {
             word: Word::vacant(),
             due: AtomicU64::new(NEVER),
             socket: RwLock::new(None),
-            cancel: Cancel::default(),
+            cancel: Arc::default(),
             state: Mutex::new(State::new(nobody)),
         };
         let capacity = u32::try_from(capacity).unwrap_or(u32::MAX - 1);
@@ -274,8 +275,8 @@ impl<'a> Owned<'a> {
         self.slot().state.lock()
     }
 
-    pub(super) fn cancel(&self) -> &'a Cancel {
-        &self.slot().cancel
+    pub(super) fn cancel(&self) -> Arc<Cancel> {
+        self.slot().cancel.clone()
     }
 
     /// See [`Word::hung_up`].

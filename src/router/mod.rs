@@ -43,14 +43,16 @@ impl Router {
     pub fn new(config: &Config) -> Result<Self, Vec<RouteFault>> {
         let zuul = &config.zuul;
         let mut faults = Vec::new();
-        let mut routes: Vec<Arc<Route>> = Vec::new();
+        let mut routes: Vec<Route> = Vec::new();
         for route in &config.routes {
             match Route::new(zuul, route) {
-                Ok(route) => insert(&mut routes, Arc::new(route)),
+                Ok(route) => insert(&mut routes, route),
                 Err(fault) => faults.push(fault),
             }
         }
         move_catch_all_to_the_end(&mut routes);
+        routes.iter_mut().enumerate().for_each(|(index, route)| route.index = index);
+        let routes = routes.into_iter().map(Arc::new).collect();
         let mut ignored = Vec::new();
         for text in &zuul.ignored_patterns {
             match Pattern::new(text) {
@@ -123,7 +125,7 @@ impl Found<'_> {
 }
 
 /// A later route with the same path takes the earlier one's place, as in Zuul's map of routes.
-fn insert(routes: &mut Vec<Arc<Route>>, route: Arc<Route>) {
+fn insert(routes: &mut Vec<Route>, route: Route) {
     match routes.iter_mut().find(|known| known.full_path == route.full_path) {
         Some(known) => *known = route,
         None => routes.push(route),
@@ -131,7 +133,7 @@ fn insert(routes: &mut Vec<Arc<Route>>, route: Arc<Route>) {
 }
 
 /// As in Zuul, by the path without the prefix.
-fn move_catch_all_to_the_end(routes: &mut Vec<Arc<Route>>) {
+fn move_catch_all_to_the_end(routes: &mut Vec<Route>) {
     if let Some(at) = routes.iter().position(|route| route.config.path == "/**") {
         let catch_all = routes.remove(at);
         routes.push(catch_all);

@@ -16,12 +16,17 @@ use bytes::Bytes;
 use http::HeaderValue;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 /// A route.
 #[derive(Debug)]
 pub struct Route {
     /// As configured.
     pub config: RouteConfig,
+    /// Its id, shared with every log line that names it.
+    pub name: Arc<str>,
+    /// Its place among the routes, in the order in which they are tried.
+    pub index: usize,
     /// `zuul.prefix` and the route's path: what requests are matched against.
     pub full_path: String,
     /// What of [`Self::full_path`] is left after stripping: what the upstream sees, its own base path aside.
@@ -75,6 +80,8 @@ impl Route {
             HeaderValue::from_bytes(prefix.as_bytes()).map_err(|_| fault("holds a control character".into()))?;
         let (location, base, backend) = destination(config);
         Ok(Self {
+            name: config.id.as_str().into(),
+            index: 0,
             full_path: format!("{}{path}", zuul.prefix),
             forwarded_path: strip.forwarded(zuul, &path),
             prefix_value: (!prefix.is_empty()).then_some(prefix_value),
