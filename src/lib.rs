@@ -16,5 +16,6 @@ pub mod front;
 pub mod metrics;
 pub mod phase;
 pub mod reason;
+pub mod reply;
 pub mod scheduling;
 pub mod wire;

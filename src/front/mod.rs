@@ -29,7 +29,6 @@ mod sleep;
 mod slots;
 mod stats;
 mod sync;
-mod wire_shim;
 mod word;
 mod worker;
 mod workers;

@@ -20,7 +20,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
@@ -60,8 +60,6 @@ pub(super) struct Shared {
     pub(super) housekeeper: OnceLock<Thread>,
     /// Readable once the acceptor has to end.
     pub(super) closing: OwnedFd,
-    /// For the jitter of Retry-After.
-    pub(super) refusals: AtomicU64,
     /// Milliseconds to which deadlines are rounded.
     grain: u64,
     stage: AtomicU8,
@@ -83,7 +81,6 @@ impl Shared {
             service,
             housekeeper: OnceLock::new(),
             closing: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
-            refusals: AtomicU64::new(0),
             grain: (config.shortest_timeout().as_millis() as u64 / 32).clamp(1, 256),
             stage: AtomicU8::new(Stage::Open as u8),
             config,

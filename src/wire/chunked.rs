@@ -245,6 +245,7 @@ pub fn chunk_head(length: usize, room: &mut [u8; CHUNK_HEAD_ROOM]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::testing::Random;
 
     /// Decodes `input` in pieces of `step` octets into outputs of `room`: the body, and what was left behind its end.
     fn decode_in(input: &[u8], step: usize, room: usize) -> Result<Option<(Vec<u8>, usize)>, ChunkError> {
@@ -395,20 +396,14 @@ mod tests {
     #[test]
     fn mutated_bodies_are_refused_or_decoded() {
         let seed = b"a;x=\"y\"\r\n0123456789\r\n1f\r\nabcdefghijklmnopqrstuvwxyz01234\r\n0\r\nX-T: 1\r\n\r\n";
-        let mut state = 0x2545_f491_4f6c_dd1d_u64;
-        let mut random = |below: usize| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 33) as usize % below
-        };
+        let mut random = Random(0x2545_f491_4f6c_dd1d);
         for _ in 0..20_000 {
             let mut octets = seed.to_vec();
-            for _ in 0..=random(3) {
-                let at = random(octets.len());
-                octets[at] = [b'\r', b'\n', b'0', b'f', b';', b':', 0, random(256) as u8][random(8)];
+            for _ in 0..=random.below(3) {
+                let at = random.below(octets.len());
+                octets[at] = [b'\r', b'\n', b'0', b'f', b';', b':', 0, random.below(256) as u8][random.below(8)];
             }
-            let (step, room) = (1 + random(20), 1 + random(20));
+            let (step, room) = (1 + random.below(20), 1 + random.below(20));
             let whole = decode_in(&octets, octets.len(), octets.len());
             assert_eq!(decode_in(&octets, step, room), whole, "{}", octets.escape_ascii());
         }

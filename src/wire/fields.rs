@@ -44,6 +44,7 @@ fn diagnose(lines: &[u8]) -> HeadError {
     let faults = lines.split(|&o| o == b'\n').map(|line| fault(line.strip_suffix(b"\r").unwrap_or(line)));
     match faults.zip(1..).find_map(|(fault, line)| Some((fault?, line))) {
         Some((fault, line)) => HeadError::Field { line, fault },
+        // Both judge by the same grammar, so there is always a fault; if they ever differed, the head would be refused all the same.
         None => HeadError::Field { line: 1, fault: FieldFault::Name },
     }
 }

@@ -89,3 +89,128 @@ fn parse_length(digits: &[u8]) -> Option<u64> {
         sum.checked_mul(10)?.checked_add(digit)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::testing::request;
+
+    fn head(version: &str, fields: &str) -> RequestHead {
+        let lines = format!("POST / {version}\r\nHost: gw.test\r\n{fields}");
+        request(lines.trim_end_matches("\r\n"))
+    }
+
+    #[track_caller]
+    fn check(fields: &str, expected: Result<BodyLength, HeadError>) {
+        assert_eq!(body_length(&head("HTTP/1.1", fields)), expected, "{fields}");
+    }
+
+    #[test]
+    fn lengths_are_decimal_numbers_of_octets() {
+        use BodyLength::{Exactly, None};
+        check("", Ok(None));
+        check("Content-Length: 0\r\n", Ok(Exactly(0)));
+        check("content-length: \t5 \r\n", Ok(Exactly(5)));
+        check("Content-Length: 0010\r\n", Ok(Exactly(10)));
+        check("Content-Length: 18446744073709551615\r\n", Ok(Exactly(u64::MAX)));
+        for bad in
+            ["+5", "-5", "0x5", "5 5", "", "5.0", "5a", "\u{0665}", "18446744073709551616", "18446744073709551621"]
+        {
+            check(&format!("Content-Length: {bad}\r\n"), Err(HeadError::LengthInvalid));
+        }
+    }
+
+    #[test]
+    fn a_length_is_told_once() {
+        check("Content-Length: 5\r\nContent-Length: 7\r\n", Err(HeadError::LengthRepeated));
+        check("Content-Length: 5\r\ncontent-length: 5\r\n", Err(HeadError::LengthRepeated));
+        check("Content-Length: 5, 5\r\n", Err(HeadError::LengthRepeated));
+        check("Content-Length: 5,\r\n", Err(HeadError::LengthRepeated));
+    }
+
+    #[test]
+    fn chunked_is_the_only_coding() {
+        check("Transfer-Encoding: chunked\r\n", Ok(BodyLength::Chunked));
+        check("transfer-encoding: \tCHUNKED\t\r\n", Ok(BodyLength::Chunked));
+        check("Transfer-Encoding: gzip, chunked\r\n", Err(HeadError::CodingUnknown));
+        check("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", Err(HeadError::CodingUnknown));
+        check("Transfer-Encoding: identity, chunked\r\n", Err(HeadError::CodingUnknown));
+        for bad in [
+            "",
+            "gzip",
+            "identity",
+            "xchunked",
+            "chunked, identity",
+            "chunked, chunked",
+            "chunked,",
+            ", chunked",
+            "chunked;q=1",
+            "\"chunked\"",
+            "chunk ed",
+            "gzip, chunked, chunked",
+            "chunked\u{a0}",
+        ] {
+            check(&format!("Transfer-Encoding: {bad}\r\n"), Err(HeadError::CodingNotChunked));
+        }
+        check("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", Err(HeadError::CodingNotChunked));
+    }
+
+    #[test]
+    fn two_kinds_of_framing_are_refused_whatever_they_say() {
+        check("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n", Err(HeadError::LengthAndCoding));
+        check("Transfer-Encoding: identity\r\nContent-Length: x\r\n", Err(HeadError::LengthAndCoding));
+    }
+
+    #[test]
+    fn old_clients_have_no_transfer_codings() {
+        let old = |fields| body_length(&head("HTTP/1.0", fields));
+        assert_eq!(old("Transfer-Encoding: chunked\r\nConnection: keep-alive\r\n"), Err(HeadError::CodingInHttp10));
+        assert_eq!(old("Content-Length: 5\r\n"), Ok(BodyLength::Exactly(5)));
+    }
+
+    #[test]
+    fn refused_framing_has_its_status() {
+        assert_eq!(HeadError::CodingUnknown.status(), 501);
+        for error in [
+            HeadError::CodingNotChunked,
+            HeadError::LengthAndCoding,
+            HeadError::LengthRepeated,
+            HeadError::LengthInvalid,
+        ] {
+            assert_eq!(error.status(), 400);
+        }
+    }
+
+    #[track_caller]
+    fn persists(version: &str, fields: &str, expected: bool) {
+        let head = head(version, fields);
+        assert_eq!(wants_close(&head), !expected, "{version} {fields}");
+        assert_eq!(keep_alive_1_0(&head), expected && version == "HTTP/1.0", "{version} {fields}");
+    }
+
+    #[test]
+    fn connections_persist_by_version_and_option() {
+        persists("HTTP/1.1", "", true);
+        persists("HTTP/1.2", "", true);
+        persists("HTTP/1.0", "", false);
+        persists("HTTP/1.0", "Connection: Keep-Alive\r\n", true);
+        persists("HTTP/1.0", "Connection: keep-alive, close\r\n", false);
+        persists("HTTP/1.1", "Connection: close\r\n", false);
+        persists("HTTP/1.1", "Connection: x-foo\r\nConnection: keep-alive, CLOSE\r\n", false);
+        persists("HTTP/1.1", "Connection: not-close, closed\r\n", true);
+    }
+
+    #[test]
+    fn options_are_gathered_from_every_line() {
+        let head = head("HTTP/1.1", "Connection: x-hop-a , X-HOP-B\r\nX-Hop-A: 1\r\nconnection:,\t X-Hop-C,,\r\n");
+        let options: Vec<_> = connection_options(&head).collect();
+        assert_eq!(options, [b"x-hop-a".as_slice(), b"X-HOP-B", b"X-Hop-C"]);
+    }
+
+    #[test]
+    fn only_new_clients_wait_for_the_interim_answer() {
+        assert!(expects_continue(&head("HTTP/1.1", "Expect: 100-Continue\r\n")));
+        assert!(!expects_continue(&head("HTTP/1.0", "Expect: 100-continue\r\n")));
+        assert!(!expects_continue(&head("HTTP/1.1", "")));
+    }
+}

@@ -187,6 +187,7 @@ fn parse_version(text: &[u8]) -> Result<Version, HeadError> {
 mod tests {
     use super::*;
     use crate::wire::error::{FieldFault, HeadError::*};
+    use crate::wire::testing::Random;
 
     const LIMITS: HeadLimits = HeadLimits { line: 64, fields: 128, count: 5 };
 
@@ -457,21 +458,15 @@ mod tests {
             b"OPTIONS * HTTP/1.0\r\nConnection: keep-alive\r\nX: \xff\r\n\r\n",
         ];
         let odd = b"\r\n\0 \t:;,/?#%*[]\x7f\x80HTP1.0a";
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut random = |below: usize| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 33) as usize % below
-        };
+        let mut random = Random(0x9e37_79b9_7f4a_7c15);
         let mut accepted = 0;
         for round in 0..20_000 {
             let mut octets = seeds[round % seeds.len()].to_vec();
-            for _ in 0..=random(3) {
-                let at = random(octets.len());
-                match random(3) {
-                    0 => octets[at] = odd[random(odd.len())],
-                    1 => octets.insert(at, odd[random(odd.len())]),
+            for _ in 0..=random.below(3) {
+                let at = random.below(octets.len());
+                match random.below(3) {
+                    0 => octets[at] = odd[random.below(odd.len())],
+                    1 => octets.insert(at, odd[random.below(odd.len())]),
                     _ => drop(octets.remove(at)),
                 }
             }

@@ -14,5 +14,7 @@ pub mod octet;
 pub mod response;
 pub mod scan;
 pub mod target;
+#[cfg(test)]
+pub(crate) mod testing;
 
-pub use error::HeadError;
+pub use error::{FieldFault, HeadError};

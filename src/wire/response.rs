@@ -158,16 +158,10 @@ impl<'a> HeadWriter<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::model::Relaxed;
-    use crate::wire::head::HeadLimits;
+    use crate::wire::testing::request;
     use std::time::{Duration, UNIX_EPOCH};
 
     const DATE: &str = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n";
-
-    fn request(text: &str) -> RequestHead {
-        let text = text.replace('\n', "\r\n") + "\r\n\r\n";
-        RequestHead::parse(text.as_bytes(), &HeadLimits::of_size(8192), &Relaxed::default()).unwrap().unwrap().0
-    }
 
     fn written(status: u16, fields: &[(&str, &'static str)], framing: Framing, persistence: Persistence) -> String {
         let mut out = Vec::new();
@@ -226,7 +220,7 @@ mod tests {
 
     #[track_caller]
     fn frames(line: &str, status: u16, length: Option<u64>, expected: Framing, body: bool) {
-        let head = request(&format!("{line}\nHost: gw.test"));
+        let head = request(&format!("{line}\r\nHost: gw.test"));
         let status = StatusCode::from_u16(status).unwrap();
         assert_eq!(Framing::of(&head, status, length), expected);
         assert_eq!(has_body(head.method(), status), body);
@@ -251,11 +245,11 @@ mod tests {
     #[test]
     fn connections_persist_when_both_sides_can() {
         let of = |text: &str, framing, may| Persistence::of(&request(text), framing, may);
-        assert_eq!(of("GET / HTTP/1.1\nHost: a", Framing::Chunked, true), Persistence::Keep);
-        assert_eq!(of("GET / HTTP/1.1\nHost: a", Framing::Chunked, false), Persistence::Close);
-        assert_eq!(of("GET / HTTP/1.1\nHost: a\nConnection: close", Framing::Chunked, true), Persistence::Close);
+        assert_eq!(of("GET / HTTP/1.1\r\nHost: a", Framing::Chunked, true), Persistence::Keep);
+        assert_eq!(of("GET / HTTP/1.1\r\nHost: a", Framing::Chunked, false), Persistence::Close);
+        assert_eq!(of("GET / HTTP/1.1\r\nHost: a\r\nConnection: close", Framing::Chunked, true), Persistence::Close);
         assert_eq!(of("GET / HTTP/1.0", Framing::Length(1), true), Persistence::Close);
-        assert_eq!(of("GET / HTTP/1.0\nConnection: keep-alive", Framing::Length(1), true), Persistence::KeepTold);
-        assert_eq!(of("GET / HTTP/1.0\nConnection: keep-alive", Framing::UntilClose, true), Persistence::Close);
+        assert_eq!(of("GET / HTTP/1.0\r\nConnection: keep-alive", Framing::Length(1), true), Persistence::KeepTold);
+        assert_eq!(of("GET / HTTP/1.0\r\nConnection: keep-alive", Framing::UntilClose, true), Persistence::Close);
     }
 }
