@@ -32,7 +32,8 @@ fn batch() -> std::io::Result<()> {
     Ok(())
 }
 
-#[cfg(all(test, target_os = "linux", not(loom)))]
+#[cfg(test)]
+#[cfg(all(target_os = "linux", not(loom)))]
 mod tests {
     use super::*;
 

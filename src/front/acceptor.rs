@@ -188,7 +188,8 @@ fn verdict(error: Errno) -> Verdict {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -112,7 +112,8 @@ impl FrontConfig {
 /// The first few seconds, in which a client may be slow.
 const GRACE: Duration = Duration::from_secs(5);
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -9,10 +9,10 @@ use super::input::Received;
 use super::native_client::{Link, NativeClient};
 use super::refusal::send_at_once;
 use super::slots::{Owned, State};
-use super::wire_shim as reply;
 use super::worker::Worker;
 use crate::client::{ClientError, Ending, Handler, Refused, Request};
 use crate::reason::Reason;
+use crate::reply;
 use crate::wire::head::RequestHead;
 use crate::wire::{HeadError, framing};
 use std::net::TcpStream;
@@ -164,7 +164,7 @@ impl<H: Handler> Worker<'_, H> {
 
     fn bad_head(&self, socket: &TcpStream, state: &State, error: HeadError) -> After {
         let since = state.head_since.unwrap_or_else(|| self.shared.clock.now());
-        let sent = send_at_once(socket, &reply::head_error(error, SystemTime::now()));
+        let sent = send_at_once(socket, &reply::head_error(&error, SystemTime::now()));
         self.shared.tell_refused(&Refused { reason: error.reason(), peer: state.peer, since, sent });
         After::Linger
     }

@@ -6,7 +6,9 @@
 
 use super::sync::{AtomicUsize, Ordering, fence};
 
+/// Padded: every worker writes it twice a request.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(super) struct Idle(AtomicUsize);
 
 /// Whether the last idle worker has left: the housekeeper must not sleep on.
@@ -45,7 +47,8 @@ impl Idle {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 
@@ -61,7 +64,8 @@ mod tests {
     }
 }
 
-#[cfg(all(test, loom))]
+#[cfg(test)]
+#[cfg(loom)]
 mod loom_tests {
     use super::*;
     use loom::sync::Arc;

@@ -29,12 +29,12 @@ mod sleep;
 mod slots;
 mod stats;
 mod sync;
-mod wire_shim;
 mod word;
 mod worker;
 mod workers;
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 
 pub use config::FrontConfig;
@@ -76,9 +76,9 @@ impl Front {
             return Err(io::Error::new(io::ErrorKind::OutOfMemory, "the system gives no thread for a worker"));
         }
         let housekeeper = Housekeeper::new(shared.clone());
-        front.spawn("housekeeper", move || housekeeper.run())?;
+        front.spawn("house", move || housekeeper.run())?;
         let acceptor = Acceptor::new(shared, listener);
-        front.acceptor = Some(front.spawn("acceptor", move || acceptor.run())?);
+        front.acceptor = Some(front.spawn("accept", move || acceptor.run())?);
         Ok(front)
     }
 

@@ -28,6 +28,8 @@ use std::time::Duration;
 
 /// A writer looks at least this often whether the kernel took something: it says so only when a third of its buffer is free.
 const WRITE_STEP: Duration = Duration::from_secs(1);
+/// The system takes no more than 1024 in one call.
+const MOST_PARTS: usize = 256;
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// Where a client stands: its connection, and the worker's buffer with what came of it.
@@ -102,7 +104,10 @@ impl<'a> NativeClient<'a> {
         if self.failed.is_some() || self.told == Some(false) || !self.can_persist() {
             return false;
         }
-        let by = Deadline::after(patience);
+        self.body.has_ended() || self.discard(Deadline::after(patience))
+    }
+
+    fn discard(&mut self, by: Deadline) -> bool {
         let mut left = self.link.shared.config.max_swallow_size.unwrap_or(u64::MAX);
         let mut block = [0; 8 * 1024];
         while !self.body.has_ended() {
@@ -188,7 +193,8 @@ impl<'a> NativeClient<'a> {
     fn send(&mut self, mut parts: &mut [IoSlice<'_>]) -> Result<(), ClientError> {
         IoSlice::advance_slices(&mut parts, 0);
         while !parts.is_empty() {
-            match sendmsg(self.link.socket, parts, &mut SendAncillaryBuffer::default(), SEND) {
+            let most = parts.len().min(MOST_PARTS);
+            match sendmsg(self.link.socket, &parts[..most], &mut SendAncillaryBuffer::default(), SEND) {
                 Ok(octets) => {
                     self.writing.moved(octets);
                     self.wrote += octets as u64;
@@ -317,9 +323,8 @@ impl Client for NativeClient<'_> {
     }
 
     fn write(&mut self, parts: &mut [IoSlice<'_>]) -> Result<(), ClientError> {
-        match self.failed {
-            Some(error @ (ClientError::Gone | ClientError::WriteTimeout)) => return Err(error),
-            _ => {}
+        if let Some(error @ (ClientError::Gone | ClientError::WriteTimeout)) = self.failed {
+            return Err(error);
         }
         self.send(parts)
     }

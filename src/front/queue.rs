@@ -19,6 +19,8 @@ pub(super) struct Waiting {
     pub(super) again: bool,
 }
 
+/// Padded: every worker looks at it twice a request.
+#[repr(align(128))]
 pub(super) struct ReadyQueue {
     waiting: Mutex<VecDeque<Waiting>>,
     count: AtomicUsize,
@@ -91,5 +93,62 @@ impl ReadyQueue {
         }
         self.count.store(waiting.len(), Ordering::Release);
         taken
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::super::slots::Slots;
+    use super::*;
+    use std::net::{SocketAddr, TcpListener, TcpStream};
+
+    /// A queue of connections that came a second apart, the given ones having given way, and its slots.
+    fn queue(capacity: usize, again: &[bool], from: Instant) -> (ReadyQueue, Slots) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let slots = Slots::new(again.len());
+        let peer = SocketAddr::from(([127, 0, 0, 1], 1));
+        let queue = ReadyQueue::new(capacity);
+        for (second, again) in (0..).zip(again) {
+            let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            slots.try_take().unwrap().open(socket, peer, from, 0).unwrap();
+            let since = from + Duration::from_secs(second);
+            slots.claim_due(0, true, |owned| {
+                queue.push([Waiting { connection: owned.deposit(), since, again: *again }]);
+            });
+        }
+        (queue, slots)
+    }
+
+    /// Ends them, and says how long after `from` each had come.
+    fn seconds(slots: &Slots, from: Instant, taken: impl IntoIterator<Item = Waiting>) -> Vec<u64> {
+        let ended = taken.into_iter().map(|waiting| {
+            drop(slots.resume(waiting.connection));
+            (waiting.since - from).as_secs()
+        });
+        ended.collect()
+    }
+
+    #[test]
+    fn the_oldest_come_first_and_the_overdue_leave() {
+        let from = Instant::now();
+        let (queue, slots) = queue(9, &[false; 5], from);
+        assert_eq!(seconds(&slots, from, queue.pop()), [0]);
+        let now = from + Duration::from_millis(12_500);
+        assert_eq!(seconds(&slots, from, queue.take_overdue(now, Duration::from_secs(10))), [1, 2]);
+        assert!(queue.take_excess(0).is_empty());
+        assert_eq!(seconds(&slots, from, std::iter::from_fn(|| queue.pop())), [3, 4]);
+        assert_eq!((queue.len(), slots.in_use()), (0, 0));
+    }
+
+    #[test]
+    fn the_newest_are_too_much_but_never_those_who_gave_way() {
+        let from = Instant::now();
+        let (queue, slots) = queue(2, &[false, true, false, false, true, false], from);
+        assert_eq!(seconds(&slots, from, queue.take_excess(1)), [5]);
+        assert_eq!(seconds(&slots, from, queue.take_excess(0)), [3]);
+        assert_eq!(seconds(&slots, from, queue.take_excess(0)), [0; 0]);
+        assert_eq!(seconds(&slots, from, std::iter::from_fn(|| queue.pop())), [0, 1, 2, 4]);
+        assert_eq!(slots.in_use(), 0);
     }
 }

@@ -118,3 +118,58 @@ fn news(flags: EventFlags) -> News {
         hangup: flags.intersects(EventFlags::HUP | EventFlags::ERR),
     }
 }
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{Shutdown, TcpListener};
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let theirs = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (listener.accept().unwrap().0, theirs)
+    }
+
+    fn events(set: &ReadySet) -> Vec<(Token, News)> {
+        let mut events = Vec::new();
+        set.take_all(100, |token, news| events.push((token, news)));
+        events
+    }
+
+    #[test]
+    fn while_a_body_is_read_only_hang_ups_are_reported() {
+        let (set, (mut ours, mut theirs)) = (ReadySet::new().unwrap(), pair());
+        let token = Token::from_number(7 << 32 | 3);
+        let data = News { read_hangup: false, hangup: false };
+        set.add(&ours, token).unwrap();
+        theirs.write_all(b"a").unwrap();
+        assert_eq!(ours.peek(&mut [0]).unwrap(), 1, "it has arrived");
+        assert_eq!(events(&set), [(token, data)]);
+        set.mute(&ours, token).unwrap();
+        theirs.write_all(b"b").unwrap();
+        assert_eq!(ours.peek(&mut [0; 2]).unwrap(), 2);
+        assert_eq!(events(&set), []);
+        set.unmute(&ours, token).unwrap();
+        assert_eq!(events(&set), [(token, data)], "what is there already is reported again");
+        set.mute(&ours, token).unwrap();
+        theirs.shutdown(Shutdown::Write).unwrap();
+        ours.read_to_end(&mut Vec::new()).unwrap();
+        assert_eq!(events(&set), [(token, News { read_hangup: true, hangup: false })]);
+    }
+
+    #[test]
+    fn calls_wake_as_many_as_were_called_and_a_stop_wakes_everybody() {
+        let set = ReadySet::new().unwrap();
+        set.call(2);
+        assert!(matches!(set.wait(), Wake::Called));
+        assert!(matches!(set.wait(), Wake::Called));
+        let mut left = [0; 8];
+        assert!(rustix::io::read(&set.call, &mut left).is_err(), "both calls are taken");
+        set.stop();
+        for _ in 0..3 {
+            assert!(matches!(set.wait(), Wake::Called));
+        }
+    }
+}

@@ -7,13 +7,12 @@
 use super::input::Received;
 use super::shared::Shared;
 use super::slots::Owned;
-use super::wire_shim as reply;
 use crate::client::Refused;
 use crate::reason::Reason;
+use crate::reply;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Instant, SystemTime};
 
 impl Shared {
@@ -44,12 +43,8 @@ impl Shared {
     }
 
     fn send_refusal(&self, socket: &TcpStream, reason: Reason) -> usize {
-        send_at_once(socket, &reply::canned_refusal(reason, self.retry_after(), SystemTime::now()))
-    }
-
-    /// Seconds, one to three in turn: those who were refused together shall not come back together.
-    pub(super) fn retry_after(&self) -> u64 {
-        1 + self.refusals.fetch_add(1, Relaxed) % 3
+        let now = SystemTime::now();
+        send_at_once(socket, &reply::canned_refusal(reason, reply::retry_after(now), now))
     }
 
     fn give_back(&self, owned: Owned<'_>, since: Instant) {

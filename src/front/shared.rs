@@ -20,7 +20,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
@@ -60,8 +60,8 @@ pub(super) struct Shared {
     pub(super) housekeeper: OnceLock<Thread>,
     /// Readable once the acceptor has to end.
     pub(super) closing: OwnedFd,
-    /// For the jitter of Retry-After.
-    pub(super) refusals: AtomicU64,
+    /// Milliseconds to which deadlines are rounded.
+    grain: u64,
     stage: AtomicU8,
 }
 
@@ -81,7 +81,7 @@ impl Shared {
             service,
             housekeeper: OnceLock::new(),
             closing: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
-            refusals: AtomicU64::new(0),
+            grain: (config.shortest_timeout().as_millis() as u64 / 32).clamp(1, 256),
             stage: AtomicU8::new(Stage::Open as u8),
             config,
         })
@@ -150,10 +150,9 @@ impl Shared {
     /// The moment, in the clock's milliseconds, at which the housekeeper looks after a connection. Rounded up, so that the deadlines of
     /// many connections fall together and are found by one scan.
     pub(super) fn due(&self, from: Instant, budget: Option<Duration>) -> u64 {
-        let grain = (self.config.shortest_timeout().as_millis() as u64 / 32).clamp(1, 256);
         match self.clock.due(from, budget) {
             NEVER => NEVER,
-            due => due.div_ceil(grain).saturating_mul(grain),
+            due => due.div_ceil(self.grain).saturating_mul(self.grain),
         }
     }
 

@@ -10,7 +10,9 @@ use super::sync::{AtomicBool, AtomicU64, Ordering, fence};
 /// No deadline at all.
 pub(super) const NEVER: u64 = u64::MAX;
 
+/// Padded: every worker reads it once a request, and it is seldom written.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(super) struct Sleep {
     asleep: AtomicBool,
     earliest: AtomicU64,
@@ -66,7 +68,8 @@ impl Sleep {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 
@@ -93,7 +96,8 @@ mod tests {
     }
 }
 
-#[cfg(all(test, loom))]
+#[cfg(test)]
+#[cfg(loom)]
 mod loom_tests {
     use super::*;
     use loom::sync::Arc;

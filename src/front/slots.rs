@@ -325,3 +325,25 @@ impl Drop for Owned<'_> {
         self.slots.give_back(self.token.slot);
     }
 }
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_connection_costs_little_more_than_its_descriptor() {
+        assert!(size_of::<Slot>() <= 176, "{}", size_of::<Slot>());
+    }
+
+    #[test]
+    fn a_vacancy_that_is_not_used_comes_back() {
+        let slots = Slots::new(1);
+        let taken = slots.try_take();
+        assert!(taken.is_some() && slots.try_take().is_none());
+        assert_eq!(slots.in_use(), 1);
+        assert!(slots.take(|| true).is_none(), "stopped");
+        drop(taken);
+        assert_eq!(slots.wait_until_free(None), 0);
+    }
+}

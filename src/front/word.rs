@@ -56,8 +56,7 @@ impl Word {
 
     /// A new connection stands in the slot, idle. Only for the holder of the slot's vacancy.
     pub(super) fn open(&self) -> Generation {
-        let seen = self.0.load(Ordering::Acquire);
-        self.0.store(seen & !FLAGS, Ordering::Release);
+        let seen = self.0.fetch_and(!FLAGS, Ordering::AcqRel);
         Generation((seen >> 32) as u32)
     }
 
@@ -119,8 +118,11 @@ impl Word {
 
     /// The owner's last act on a connection whose descriptor is closed: every handle to it is worthless from here on.
     pub(super) fn close(&self) {
-        let seen = self.0.load(Ordering::Acquire);
-        self.0.store((seen & !FLAGS).wrapping_add(NEXT) | CLOSED, Ordering::Release);
+        let mut seen = self.0.load(Ordering::Acquire);
+        let next = |seen: u64| (seen & !FLAGS).wrapping_add(NEXT) | CLOSED;
+        while let Err(now) = self.0.compare_exchange_weak(seen, next(seen), Ordering::AcqRel, Ordering::Acquire) {
+            seen = now; // an event of this generation came at the last moment
+        }
     }
 
     /// Whether the connection of that generation still stands in the slot.
@@ -139,7 +141,8 @@ fn is_open(word: u64, generation: Generation) -> bool {
     word >> 32 == u64::from(generation.0) && word & CLOSED == 0
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 
@@ -204,7 +207,8 @@ mod tests {
     }
 }
 
-#[cfg(all(test, loom))]
+#[cfg(test)]
+#[cfg(loom)]
 mod loom_tests {
     use super::*;
     use loom::sync::Arc;

@@ -163,7 +163,7 @@ pub(super) fn activate(shared: &Arc<Shared>, count: usize) -> usize {
 
 fn start(shared: &Arc<Shared>) -> bool {
     let Some(place) = Place::take(shared) else { return false };
-    let name = format!("{}-worker-{}", shared.config.name, place.number);
+    let name = format!("{}-{}", shared.config.name, place.number);
     let started = thread::Builder::new().name(name).stack_size(STACK).spawn(move || {
         let shared = &*place.counted.0;
         scheduling::apply(shared.config.scheduling);

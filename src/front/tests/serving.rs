@@ -10,7 +10,7 @@ fn serves_request_after_request_on_one_connection() {
         client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello");
         client.expect("hello");
     }
-    assert_eq!(front.gauge("portcullis.requests"), 3.0);
+    front.wait_for("portcullis.requests", |n| n == 3.0);
     assert_eq!(front.gauge("portcullis.connections.accepted"), 1.0);
     drop(client);
     front.ends_clean();
@@ -169,10 +169,63 @@ fn several_fronts_live_in_one_process() {
     for front in &fronts {
         let mut client = front.connect();
         client.get("/name");
-        client.expect("test-worker-0");
+        client.expect("test-0");
     }
     for front in fronts {
-        assert_eq!(front.gauge("portcullis.requests"), 1.0);
+        front.wait_for("portcullis.requests", |n| n == 1.0);
         front.ends_clean();
+    }
+}
+
+/// Clients of every kind at once on a few workers: whatever they do, each whole request is answered and nothing is left over.
+#[test]
+fn clients_of_every_kind_at_once_leave_nothing_behind() {
+    let config = FrontConfig { max_threads: 3, min_spare: 1, runnable: 2, max_connections: 6, ..one_worker() };
+    let front = TestFront::start(config);
+    std::thread::scope(|scope| {
+        for seed in 0..8_u64 {
+            let front = &front;
+            scope.spawn(move || {
+                let mut random = seed * 2_654_435_761 + 1;
+                for _ in 0..60 {
+                    random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    one_of_every_kind(front, random >> 33);
+                }
+            });
+        }
+    });
+    front.ends_clean();
+}
+
+fn one_of_every_kind(front: &TestFront, random: u64) {
+    let mut client = front.connect();
+    let body = "x".repeat((random >> 8) as usize % 40_000);
+    let post = format!("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    match random % 6 {
+        0 => client.send(&post[..post.len() / 2]), // and leaves
+        1 => {
+            client.send(&post);
+            client.finish();
+            client.expect(&body);
+            client.expect_end();
+        }
+        2 => {
+            client.send(post.repeat(3));
+            (0..3).for_each(|_| client.expect(&body));
+        }
+        3 => {
+            client.get("/panic");
+            client.expect_status("500");
+        }
+        4 => {
+            client.get("/half");
+            client.stream.read_to_end(&mut Vec::new()).unwrap_err();
+        }
+        _ => {
+            let (first, second) = post.split_at(random as usize % post.len());
+            client.send(first);
+            client.send(second);
+            client.expect(&body);
+        }
     }
 }
