@@ -63,7 +63,7 @@ mod tests {
         let first = three.next(&[]).unwrap().clone();
         check(three.next(&[]), Some(2));
         check(three.next(&[]), Some(3));
-        check(three.next(&[first.clone()]), Some(2));
+        check(three.next(std::slice::from_ref(&first)), Some(2));
         let all = three.servers().to_vec();
         check(three.next(&all), None);
         check(three.next(&all[1..]), Some(1));

@@ -142,26 +142,26 @@ impl Shared {
         while !state.stopped {
             let now = Instant::now();
             match state.next_due() {
-                Some((name, due)) if due <= now => {
+                None => self.changed.wait(&mut state),
+                Some((_, Some(due))) if due > now => drop(self.changed.wait_until(&mut state, due)),
+                Some((name, _)) => {
                     drop(state);
                     let found = (self.look_up)(&name);
                     state = self.state.lock();
                     state.learn(&name, found, Instant::now());
                     self.changed.notify_all();
                 }
-                Some((_, due)) => drop(self.changed.wait_until(&mut state, due)),
-                None => self.changed.wait(&mut state),
             }
         }
     }
 }
 
 impl State {
-    fn next_due(&self) -> Option<(String, Instant)> {
+    /// The name to look up next, and when; `None` for at once.
+    fn next_due(&self) -> Option<(String, Option<Instant>)> {
         let due = |entry: &Entry| entry.looked_up.map(|at| at + entry.pause());
-        // A name that was never looked up (no moment) sorts before all others.
         let (name, entry) = self.names.iter().min_by_key(|(_, entry)| due(entry))?;
-        Some((name.clone(), due(entry).unwrap_or_else(Instant::now)))
+        Some((name.clone(), due(entry)))
     }
 
     fn learn(&mut self, name: &str, found: io::Result<Vec<IpAddr>>, now: Instant) {

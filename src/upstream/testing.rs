@@ -139,7 +139,11 @@ pub(super) enum Step {
     Fill(usize),
     /// Delivers nothing until it is waited for.
     Pause,
+    /// Delivers nothing until it was waited for, which takes so long.
+    Sleep(Duration),
     /// Delivers nothing until the upstream can be read.
+    UntilReadable,
+    /// The same for ever.
     UntilAnswer,
     /// Fails.
     Fail(ClientError),
@@ -151,11 +155,12 @@ pub(super) struct TestClient {
     pub(super) steps: VecDeque<Step>,
     pub(super) interims: Vec<(u16, String)>,
     pub(super) on_interim: Option<Box<dyn FnMut()>>,
+    pub(super) deaf: bool,
 }
 
 impl TestClient {
     pub(super) fn new(length: BodyLength, steps: impl IntoIterator<Item = Step>) -> Self {
-        Self { length, steps: steps.into_iter().collect(), interims: Vec::new(), on_interim: None }
+        Self { length, steps: steps.into_iter().collect(), interims: Vec::new(), on_interim: None, deaf: false }
     }
 
     pub(super) fn silent() -> Self {
@@ -188,7 +193,7 @@ impl Downstream for TestClient {
                 Ok(Some(count))
             }
             Some(Step::Fail(error)) => Err(error),
-            Some(step @ (Step::Pause | Step::UntilAnswer)) => {
+            Some(step) => {
                 self.steps.push_front(step);
                 Ok(None)
             }
@@ -196,22 +201,26 @@ impl Downstream for TestClient {
     }
 
     fn wait(&mut self, other: Option<BorrowedFd<'_>>, _: Deadline) -> Result<Woken, ClientError> {
-        match self.steps.front() {
-            Some(Step::Pause) => {
-                self.steps.pop_front();
-                Ok(Woken::Client)
+        match self.steps.pop_front() {
+            Some(Step::Pause) => return Ok(Woken::Client),
+            Some(Step::Sleep(time)) => {
+                std::thread::sleep(time);
+                return Ok(Woken::Client);
             }
-            Some(Step::UntilAnswer) => {
-                let mut fds = [PollFd::from_borrowed_fd(other.unwrap(), PollFlags::IN)];
-                let long = Timespec { tv_sec: LONG.as_secs() as i64, tv_nsec: 0 };
-                assert_eq!(poll(&mut fds, Some(&long)).unwrap(), 1, "the upstream said nothing");
-                Ok(Woken::Other)
-            }
+            Some(Step::UntilReadable) => {}
+            Some(Step::UntilAnswer) => self.steps.push_front(Step::UntilAnswer),
             other => panic!("waited for a client that has {other:?}"),
         }
+        let mut fds = [PollFd::from_borrowed_fd(other.unwrap(), PollFlags::IN)];
+        let long = Timespec { tv_sec: LONG.as_secs() as i64, tv_nsec: 0 };
+        assert_eq!(poll(&mut fds, Some(&long)).unwrap(), 1, "the upstream said nothing");
+        Ok(Woken::Other)
     }
 
     fn interim(&mut self, status: StatusCode, fields: &HeaderMap) -> Result<(), ClientError> {
+        if self.deaf {
+            return Err(ClientError::Gone);
+        }
         let fields = fields.iter().map(|(n, v)| format!("{n}: {}", v.to_str().unwrap())).collect::<Vec<_>>().join("\n");
         self.interims.push((status.as_u16(), fields));
         if let Some(told) = &mut self.on_interim {
