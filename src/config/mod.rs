@@ -57,8 +57,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, Vec<Fault>> {
 /// As for [`load`].
 pub fn load_str(yaml: &str) -> Result<Loaded, Vec<Fault>> {
     let mut faults = Vec::new();
-    let mut documents = sources::file(Path::new("gateway.yaml"), yaml, &mut faults);
-    documents.push(Vec::new());
+    let documents = sources::read_text(Path::new("gateway.yaml"), yaml, &mut faults);
     let settings = settings::merge(&documents, &[], &mut faults);
     finish(&settings, faults)
 }
@@ -71,3 +70,6 @@ fn finish(settings: &Settings, mut faults: Vec<Fault>) -> Result<Loaded, Vec<Fau
         false => Ok(Loaded { config, warnings: faults, properties: effective::effective(settings) }),
     }
 }
+
+#[cfg(test)]
+mod tests;

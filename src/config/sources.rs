@@ -8,7 +8,7 @@ use super::name::{Element, Name};
 use super::values::Value;
 use super::yaml::{self, Node};
 use super::{profiles, properties};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,6 +44,16 @@ pub(crate) fn read(sources: &Sources, faults: &mut Vec<Fault>) -> Vec<Document> 
             Err(error) => faults.push(Fault::file(path, None, format!("can't be read: {error}"))),
         }
     }
+    applying(documents, sources, faults)
+}
+
+/// The documents of a text in place of files.
+pub(crate) fn read_text(path: &Path, text: &str, faults: &mut Vec<Fault>) -> Vec<Document> {
+    let documents = file(path, text, faults);
+    applying(documents, &Sources::default(), faults)
+}
+
+fn applying(documents: Vec<Document>, sources: &Sources, faults: &mut Vec<Fault>) -> Vec<Document> {
     let arguments: Document = sources.arguments.iter().map(argument).collect();
     let active = profiles::active(&documents, &arguments, &sources.environment);
     let mut documents = profiles::applying(documents, &active, faults);
@@ -62,7 +72,7 @@ fn argument((name, value): &(String, String)) -> Entry {
 }
 
 /// The documents of one file's text.
-pub(crate) fn file(path: &Path, text: &str, faults: &mut Vec<Fault>) -> Vec<Document> {
+fn file(path: &Path, text: &str, faults: &mut Vec<Fault>) -> Vec<Document> {
     let shared: Arc<Path> = Arc::from(path);
     if path.extension().is_some_and(|extension| extension == "properties") {
         return vec![properties_file(&shared, text, faults)];
@@ -156,23 +166,24 @@ fn scalar(node: &Node) -> Option<String> {
     }
 }
 
-/// Gathers `a[0]`, `a[1]` into the list `a`, at the place of the first.
+/// Gathers `a[0]`, `a[1]` into the list `a`, by their numbers, at the place of the first.
 pub(crate) fn with_lists(document: &[Entry]) -> Document {
     let mut gathered: Document = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut lists: HashMap<String, (usize, BTreeMap<usize, String>)> = HashMap::new();
     for entry in document {
-        let Some((Element::Index(_), above)) = entry.name.0.split_last() else {
+        let Some((Element::Index(index), above)) = entry.name.0.split_last() else {
             gathered.push(entry.clone());
             continue;
         };
         let name = Name(above.to_vec());
-        let at = *places.entry(name.to_string()).or_insert_with(|| {
-            gathered.push(Entry { name, value: Value::List(Vec::new()), place: entry.place.clone() });
-            gathered.len() - 1
+        let (_, items) = lists.entry(name.to_string()).or_insert_with(|| {
+            gathered.push(Entry { name, value: Value::Null, place: entry.place.clone() });
+            (gathered.len() - 1, BTreeMap::new())
         });
-        if let Value::List(items) = &mut gathered[at].value {
-            items.push(entry.value.text());
-        }
+        items.insert(*index, entry.value.text());
+    }
+    for (at, items) in lists.into_values() {
+        gathered[at].value = Value::List(items.into_values().collect());
     }
     gathered
 }
@@ -193,7 +204,7 @@ mod tests {
     fn yaml_and_properties_come_to_the_same() {
         let yaml = entries("a.yaml", "zuul:\n  routes:\n    a: /a/**\n  ignored-patterns: [x, y]\n");
         assert_eq!(yaml, ["3:zuul.routes.a=/a/**", "4:zuul.ignored-patterns=x,y"]);
-        let flat = "zuul.routes.a=/a/**\nzuul.ignored-patterns[0]=x\nzuul.ignored-patterns[1]=y\n";
+        let flat = "zuul.routes.a=/a/**\nzuul.ignored-patterns[1]=y\nzuul.ignored-patterns[0]=x\n";
         assert_eq!(entries("a.properties", flat), ["1:zuul.routes.a=/a/**", "2:zuul.ignored-patterns=x,y"]);
     }
 

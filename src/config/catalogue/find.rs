@@ -6,7 +6,7 @@ use super::{Key, catalogue};
 use crate::config::name::{Element, Name, nearest, uniform};
 use std::sync::LazyLock;
 
-/// A key and what stands for the ids in its name.
+/// A key and what stands for the ids in its name, and for its `**`.
 #[derive(Clone, Debug)]
 pub(crate) struct Match {
     pub(crate) key: &'static Key,
@@ -74,7 +74,11 @@ pub(crate) fn find(name: &Name) -> Option<Match> {
 
 fn fits(parts: &[Part], words: &[(&Element, String)], found: &mut Match) -> bool {
     match (parts.first(), words.first()) {
-        (None, None) | (Some(Part::Rest), _) => true,
+        (None, None) => true,
+        (Some(Part::Rest), _) => {
+            found.ids.push(words.iter().map(|(element, _)| element.text()).collect::<Vec<_>>().join("."));
+            true
+        }
         (Some(Part::Word { text, uniform }), Some((element, word))) => {
             if uniform != word {
                 return false;
@@ -245,9 +249,9 @@ mod tests {
         check(exact, exact, &[], false);
         check("ribbon.ReadTimeout", "ribbon.ReadTimeout", &[], false);
         check("ribbon.read-timeout", "ribbon.ReadTimeout", &[], true);
-        check("zuul.ribbon.eager-load.enabled", "zuul.ribbon.eager-load.**", &[], false);
+        check("zuul.ribbon.eager-load.enabled", "zuul.ribbon.eager-load.**", &["enabled"], false);
         check("server.servlet.context-path", "server.servlet.context-path", &[], false);
-        check("server.servlet.jsp.registered", "server.servlet.**", &[], false);
+        check("server.servlet.jsp.registered", "server.servlet.**", &["jsp.registered"], false);
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(super) const KEYS: &[Key] = &[
         "never",
         "Whether health tells its components; when-authorized counts as never, since nobody can be authorised here.",
     ),
-    acts("info.<key...>", Kind::Text, "", "What /actuator/info tells."),
+    acts("info.<key...>", Kind::Any, "", "What /actuator/info tells."),
     acts(
         "logging.level.<logger...>",
         Kind::Choice(&["trace", "debug", "info", "warn", "error", "fatal", "off", "false"]),

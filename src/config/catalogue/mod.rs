@@ -137,7 +137,7 @@ const fn inert(name: &'static str, reason: &'static str) -> Key {
 }
 
 const fn later(name: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Key {
-    Key { name, kind, default, effect: Effect::Later("not built yet"), doc }
+    Key { name, kind, default, effect: Effect::Later("it is not built"), doc }
 }
 
 /// So many, from 1.

@@ -16,9 +16,8 @@ macro_rules! for_all_and_for_one {
     };
 }
 
-const LATER: Effect = Effect::Later("not built yet");
-const COUNTS_IN_TIMEOUT: Effect =
-    Effect::Later("nothing is retried yet; it counts in the Hystrix timeout all the same");
+const LATER: Effect = Effect::Later("it is not built");
+const COUNTS_IN_TIMEOUT: Effect = Effect::Later("nothing is retried; it counts in the Hystrix timeout all the same");
 const SECONDS: Kind = Kind::Duration { unit: Unit::Seconds, min: -1 };
 const RETRIES: Kind = Kind::Count { min: 0, max: 100 };
 
@@ -54,7 +53,7 @@ const PAIRS: &[Key] = for_all_and_for_one![
     "Port", Kind::Any, "", LATER, "The port of registered servers.";
     "SecurePort", Kind::Any, "", LATER, "The TLS port of registered servers.";
     "TargetRegion", Kind::Text, "", LATER, "The region whose servers are taken.";
-    "eureka.enabled", Kind::Flag, "true", LATER, "Whether servers come from Eureka.";
+    "eureka.enabled", Kind::Flag, "true", Effect::Later("servers come from listOfServers alone"), "Whether servers come from Eureka.";
     "eager-load.enabled", Kind::Any, "", Effect::Inert("nothing is loaded lazily"), "";
     "eager-load.clients", Kind::Any, "", Effect::Inert("nothing is loaded lazily"), "";
     "FollowRedirects", Kind::Any, "", Effect::Inert(NO_REDIRECTS), "";

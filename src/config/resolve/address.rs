@@ -36,7 +36,11 @@ pub(super) fn url(text: &str) -> Result<Url, String> {
 /// One entry of `listOfServers`: `host[:port]`, perhaps with a scheme; what follows is dropped, as Ribbon does. Without a scheme, `secure`
 /// decides, and where it is unset the port (443 and 8443 are TLS).
 pub(super) fn server(text: &str, secure: Option<bool>) -> Result<ServerAddress, String> {
-    let (given, rest) = scheme(text).map_or((None, text), |(scheme, rest)| (Some(scheme), rest));
+    let (given, rest) = match scheme(text) {
+        Some((scheme, rest)) => (Some(scheme), rest),
+        None if text.contains("://") => return Err("only http:// and https:// can stand before a server".into()),
+        None => (None, text),
+    };
     let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
     let assumed = match secure {
         Some(true) => Scheme::Https,

@@ -77,8 +77,13 @@ impl Building<'_> {
             }
             return;
         }
-        let near = catalogue::near(&entry.name);
-        self.faults.push(Fault::error(&entry.place, name, unknown_because(&entry.name)).meaning(near));
+        let fault = match is_dotted_route(&entry.name) {
+            true => {
+                Fault::error(&entry.place, name, "unknown key; the id of a route with a dot in it is written \"[a.b]\"")
+            }
+            false => Fault::error(&entry.place, name, "unknown key").meaning(catalogue::near(&entry.name)),
+        };
+        self.faults.push(fault);
     }
 
     /// One warning for each key that does nothing.
@@ -149,13 +154,10 @@ fn namespace(name: &Name) -> String {
     words[..count.min(words.len())].join(".")
 }
 
-fn unknown_because(name: &Name) -> String {
+/// Whether a route's id seems to have been written with a bare dot, which splits it.
+fn is_dotted_route(name: &Name) -> bool {
     let words: Vec<_> = name.0.iter().map(|element| uniform(&element.text())).collect();
-    let dotted = words.len() > 4 && words[..2] == ["zuul", "routes"];
-    match dotted {
-        true => "unknown key (a route's id with a dot in it is written \"[a.b]\")".into(),
-        false => "unknown key".into(),
-    }
+    words.len() > 4 && words[..2] == ["zuul", "routes"]
 }
 
 /// The ids that a setting speaks of: in its name, and services in its value.
