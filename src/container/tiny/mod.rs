@@ -17,6 +17,8 @@ mod meters;
 mod peers;
 mod shortcomings;
 mod socket;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use shortcomings::shortcomings;
