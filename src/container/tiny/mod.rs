@@ -155,7 +155,7 @@ impl TinyFront {
 
     /// Stops accepting, closes connections without a request, and makes every answer from now on the last of its connection.
     pub fn begin_drain(&self) {
-        if self.common.draining.swap(true, Unordered) {
+        if !self.common.begin_to_drain() {
             return;
         }
         let _ = SockRef::from(&self.listener).shutdown(Shutdown::Both);
@@ -194,6 +194,11 @@ impl Common {
             stopping: AtomicBool::new(false),
             threads: Threads::default(),
         }
+    }
+
+    /// False when it had begun before.
+    fn begin_to_drain(&self) -> bool {
+        !self.draining.swap(true, Unordered)
     }
 
     fn is_draining(&self) -> bool {

@@ -60,7 +60,7 @@ pub fn shortcomings() -> &'static [(&'static str, &'static str)] {
         ),
         (
             "forced ends need pidfd_getfd",
-            "the crate lends no socket, so a copy is taken from the process's own descriptors (Linux 5.6, unless a seccomp profile forbids it); without it a cut answer leaves the connection open and silent, and chunked uploads fail",
+            "the crate lends no socket, so a copy is taken from the process's own descriptors (Linux 5.6, unless a seccomp profile forbids it), which costs a walk over them for every upload above 1 KB and every forced end; without it a cut answer leaves the connection open and silent, and chunked uploads fail",
         ),
         ("drain drops the backlog", "connections that were not accepted yet are reset when the listener is shut down"),
     ]
