@@ -308,7 +308,7 @@ fn wait_for(other: BorrowedFd<'_>, by: Deadline) -> Woken {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::model::{GatewayConfig, ServerConfig};
+    use crate::config::Config;
     use crate::container::tiny::TinyConfig;
     use crate::wire::testing;
     use tiny_http::{HTTPVersion, Method, TestRequest};
@@ -316,7 +316,7 @@ mod tests {
     /// A client with the body `body`, that is not connected.
     fn client(body: &'static str, fields: &str) -> TinyClient {
         let request = TestRequest::new().with_method(Method::Post).with_http_version(HTTPVersion(1, 1)).with_body(body);
-        let config = TinyConfig::new(&ServerConfig::default(), &GatewayConfig::default());
+        let config = TinyConfig::main(&Config::default());
         let common = Arc::new(Common::new(config, ([127, 0, 0, 1], 1).into()));
         let head = testing::request(&format!("POST / HTTP/1.1\r\nHost: a{fields}"));
         let length = BodyLength::Exactly(body.len() as u64);

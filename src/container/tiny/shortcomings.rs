@@ -8,6 +8,10 @@ pub fn shortcomings() -> &'static [(&'static str, &'static str)] {
             "the crate keeps a thread and two descriptors for every open connection, and max-connections does not act",
         ),
         (
+            "min-spare-threads, runnable and scheduling do not act",
+            "the crate hands requests over through one queue, so all max-threads workers wait at it from the start",
+        ),
+        (
             "accepting can end for good",
             "any error of accept, such as running out of descriptors or an aborted connect, ends the crate's accepting thread; a failed clone of a descriptor ends it without a word",
         ),

@@ -60,10 +60,17 @@ impl ClientSocket {
 
     /// An end that no client takes for the end of a message: a reset.
     pub(super) fn reset(&self) {
-        // Dissolving the association is the one way to a reset while others hold descriptors of the socket, too.
-        if rustix::net::connect_unspec(&self.0).is_err() {
-            self.close();
+        // Dissolving the association is the one way to a reset while others hold descriptors of the socket, too. Some kernels (6.4 to 6.6)
+        // refuse while a thread waits to read, which the end of the stream lets go.
+        for _ in 0..20 {
+            match rustix::net::connect_unspec(&self.0) {
+                Ok(()) => return,
+                Err(Errno::BUSY) => self.shut_reading(),
+                Err(_) => break,
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
+        self.close();
     }
 }
 

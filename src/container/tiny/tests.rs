@@ -6,6 +6,7 @@ use crate::example::Example;
 use crate::metrics::{Sink, Timer};
 use crate::reason::Reason;
 use crossbeam_channel::Sender;
+use std::collections::HashMap;
 use std::io::{ErrorKind, IoSlice, Read, Write};
 use std::net::{Shutdown as How, TcpStream};
 use std::time::Instant;
@@ -79,8 +80,7 @@ struct Setup {
 }
 
 fn config() -> TinyConfig {
-    let server = ServerConfig { address: [127, 0, 0, 1].into(), port: 0, max_threads: 4, ..ServerConfig::default() };
-    TinyConfig::new(&server, &GatewayConfig::default())
+    TinyConfig { address: ([127, 0, 0, 1], 0).into(), max_threads: 4, ..TinyConfig::main(&Config::default()) }
 }
 
 fn start(config: TinyConfig) -> Setup {
@@ -364,7 +364,7 @@ fn a_length_that_cannot_be_allocated_does_not_end_the_process() {
 
 #[test]
 fn beyond_workers_and_queue_connections_are_reset() {
-    let setup = start(TinyConfig { max_threads: 1, max_queue_capacity: 1, ..config() });
+    let setup = start(TinyConfig { max_threads: 1, queue_capacity: 1, ..config() });
     let hold = b"GET /hold HTTP/1.1\r\nHost: a\r\n\r\n";
     let (mut held, mut queued) = (setup.connect(), setup.connect());
     held.write_all(hold).unwrap();
@@ -424,28 +424,82 @@ fn a_drain_cuts_off_what_does_not_end() {
 }
 
 #[test]
-fn everything_is_told() {
-    #[derive(Default)]
-    struct Names(Vec<(&'static str, f64)>);
-    impl Sink for Names {
-        fn gauge(&mut self, name: &'static str, _: &'static str, _: &[(&'static str, &str)], value: f64) {
-            self.0.push((name, value));
-        }
-        fn counter(&mut self, name: &'static str, _: &'static str, _: &[(&'static str, &str)], value: u64) {
-            self.0.push((name, value as f64));
-        }
-        fn timer(&mut self, name: &'static str, _: &'static str, _: &[(&'static str, &str)], value: &Timer) {
-            self.0.push((name, value.count() as f64));
-        }
-    }
+fn a_container_that_is_dropped_leaves_nothing() {
     let setup = start(config());
-    setup.exchange(b"GET /product/list HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    let common = setup.front.common.clone();
+    let mut idle = setup.connect();
+    idle.write_all(GET.as_bytes()).unwrap();
+    read_answer(&mut idle);
+    let mut stuck = setup.connect();
+    stuck.write_all(b"GET /pause HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    setup.entered.recv_timeout(BOUND).unwrap();
+    drop(setup.front);
+    assert_eq!(read_to_end(&mut idle).0, "");
+    assert_eq!(read_to_end(&mut stuck).0, "");
+    wait_for("threads", || *common.threads.alive.lock() == 0);
+}
+
+/// Values by name and last label.
+#[derive(Default)]
+struct Told(HashMap<String, f64>);
+
+impl Told {
+    fn tell(&mut self, name: &str, labels: &[(&'static str, &str)], value: f64) {
+        assert_eq!(labels[0], ("server", "gateway"));
+        let label = labels.get(1).map(|(_, value)| format!("{{{value}}}")).unwrap_or_default();
+        assert!(self.0.insert(format!("{name}{label}"), value).is_none(), "{name} twice");
+    }
+}
+
+impl Sink for Told {
+    fn gauge(&mut self, name: &'static str, _: &'static str, labels: &[(&'static str, &str)], value: f64) {
+        self.tell(name, labels, value);
+    }
+
+    fn counter(&mut self, name: &'static str, _: &'static str, labels: &[(&'static str, &str)], value: u64) {
+        self.tell(name, labels, value as f64);
+    }
+
+    fn timer(&mut self, name: &'static str, _: &'static str, labels: &[(&'static str, &str)], value: &Timer) {
+        self.tell(name, labels, value.count() as f64);
+    }
+}
+
+#[test]
+fn everything_is_told() {
+    let setup = start(config());
+    let told = || {
+        let mut told = Told::default();
+        setup.front.gauges().collect(&mut told);
+        told.0
+    };
+    let mut held = setup.connect();
+    held.write_all(b"GET /hold HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    setup.entered.recv_timeout(BOUND).unwrap();
+    wait_for("phases", || told()["portcullis.workers.phase{idle}"] == 3.0);
+    assert_eq!(told()["portcullis.workers.phase{running}"], 1.0);
     setup.exchange(b"GET /product/list HTTP/1.1\r\n\r\n");
-    let mut names = Names::default();
-    setup.front.meters().collect(&mut names);
-    for told in [("portcullis.requests", 1.0), ("portcullis.queue.wait", 2.0), ("portcullis.tiny.accepting", 1.0)] {
-        assert!(names.0.contains(&told), "{told:?}");
+    setup.release.send(()).unwrap();
+    read_answer(&mut held);
+    wait_for("all idle", || told()["portcullis.workers.phase{idle}"] == 4.0);
+    for (name, value) in [
+        ("portcullis.requests", 1.0),
+        ("portcullis.queue.wait", 2.0),
+        ("portcullis.queue.waiting", 0.0),
+        ("portcullis.connections.refused{bad_request}", 1.0),
+        ("portcullis.connections.refused{queue_full}", 0.0),
+        ("portcullis.tiny.accepting", 1.0),
+    ] {
+        assert_eq!(told()[name], value, "{name}");
     }
     setup.finish();
-    assert!(shortcomings().iter().all(|(what, why)| !what.is_empty() && !why.is_empty()));
+}
+
+#[test]
+fn shortcomings_have_reasons_and_are_told_once() {
+    let mut names: Vec<_> = shortcomings().iter().map(|(name, _)| name).collect();
+    assert!(shortcomings().iter().all(|(name, reason)| !name.is_empty() && !reason.is_empty()));
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), shortcomings().len());
 }
