@@ -17,4 +17,4 @@ pub mod target;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use error::HeadError;
+pub use error::{FieldFault, HeadError};
