@@ -33,3 +33,46 @@ impl Handler for ManagementHandler {
 
     fn refused(&self, _refusal: &Refused) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::fake::{FakeClient, request};
+    use crate::config::model::ManagementConfig;
+    use crate::management::{Health, Sources};
+
+    fn handler() -> ManagementHandler {
+        let health = || Health { draining: true, components: Vec::new() };
+        let sources = Sources { collect: Vec::new(), routes: Arc::new(Vec::new), health: Arc::new(health) };
+        ManagementHandler::new(Arc::new(Actuator::new(&ManagementConfig::default(), sources)))
+    }
+
+    #[track_caller]
+    fn check(lines: &str, start: &str, end: &str) {
+        let mut client = FakeClient::new();
+        assert_eq!(handler().serve(&mut (), request(lines), &mut client), Ending::Done);
+        let text = client.text();
+        assert!(text.starts_with(start) && text.ends_with(end), "{lines}: {text}");
+    }
+
+    #[test]
+    fn pages_are_answered_with_their_status_and_type() {
+        let head = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/vnd.spring-boot.actuator.v3+json\r\nContent-Length: 27\r\n\r\n";
+        check("GET /actuator/health HTTP/1.1\r\nHost: a", head, "\r\n\r\n{\"status\":\"OUT_OF_SERVICE\"}");
+        check("HEAD /actuator/health HTTP/1.1\r\nHost: a", head, "\r\n\r\n");
+        check("GET /actuator/info HTTP/1.1\r\nHost: a", "HTTP/1.1 200 OK\r\n", "\r\n\r\n{}");
+        check("GET http://a/actuator/info?x HTTP/1.1\r\nHost: a", "HTTP/1.1 200 OK\r\n", "\r\n\r\n{}");
+    }
+
+    #[test]
+    fn nothing_else_is_on_this_port() {
+        let end = r#""status":404,"error":"Not Found","message":"only the actuator is here","path":"/product/list"}"#;
+        check("GET /product/list HTTP/1.1\r\nHost: a", "HTTP/1.1 404 Not Found\r\n", end);
+        let end = r#""message":"no such endpoint is exposed","path":"/actuator/metrics"}"#;
+        check("GET /actuator/metrics HTTP/1.1\r\nHost: a", "HTTP/1.1 404 Not Found\r\n", end);
+        let end = "\r\nContent-Type: application/json\r\nAllow: GET, HEAD\r\n";
+        let mut client = FakeClient::new();
+        handler().serve(&mut (), request("POST /actuator/health HTTP/1.1\r\nHost: a"), &mut client);
+        assert!(client.text().starts_with("HTTP/1.1 405 Method Not Allowed") && client.text().contains(end));
+    }
+}

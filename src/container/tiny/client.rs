@@ -41,6 +41,8 @@ pub(super) struct TinyClient {
     /// The head was understood, so that it is known where the body ends.
     in_step: bool,
     persists: bool,
+    /// Nothing more is served on this connection.
+    condemned: bool,
     socket: Option<ClientSocket>,
 }
 
@@ -68,6 +70,7 @@ impl TinyClient {
             ends_by_itself: head.is_some_and(ends_by_itself),
             in_step: head.is_some(),
             persists: head.is_some(),
+            condemned: head.is_none(),
             socket: None,
             common,
             cancel,
@@ -83,7 +86,9 @@ impl TinyClient {
     pub(super) fn end(mut self, ending: Ending) {
         match (std::mem::replace(&mut self.side, Side::Over), ending) {
             (Side::Writing(writer), Ending::Done) if self.persists => drop(writer),
-            (Side::Writing(writer), Ending::Done | Ending::Close) if self.ends_by_itself => drop(writer),
+            (Side::Writing(writer), Ending::Done | Ending::Close) if self.ends_by_itself && !self.condemned => {
+                drop(writer)
+            }
             (Side::Writing(writer), Ending::Done | Ending::Close) => {
                 // Before the writer goes, which lets the next answer out.
                 self.cut(ClientSocket::close);
@@ -110,13 +115,19 @@ impl TinyClient {
 
     /// Nothing more is served on this connection, and it is ended in the manner of `how`.
     fn cut(&mut self, how: impl FnOnce(&ClientSocket)) {
-        self.common.peers.condemn(self.peer, Instant::now());
+        self.condemn();
         self.find_socket();
+        // Told before it is done, since a reset socket can't be found any more.
+        self.common.peers.shut_down(self.peer, self.socket.as_ref().and_then(ClientSocket::cookie));
         if let Some(socket) = &self.socket {
-            // Known as shut down only afterwards, but told before: a reset socket has no ends any more.
-            self.common.peers.shut_down(self.peer, socket);
             how(socket);
         }
+    }
+
+    /// Nothing more is served on this connection; it must be [`Self::cut`] then.
+    fn condemn(&mut self) {
+        self.condemned = true;
+        self.common.peers.condemn(self.peer, Instant::now());
     }
 
     fn find_socket(&mut self) {
@@ -166,7 +177,7 @@ impl TinyClient {
         }
         if !self.settle() {
             self.persists = false;
-            self.common.peers.condemn(self.peer, Instant::now());
+            self.condemn();
             self.find_socket();
             if let Some(socket) = &self.socket {
                 socket.shut_reading();
@@ -265,7 +276,7 @@ impl Client for TinyClient {
     fn may_persist(&mut self) -> bool {
         self.persists = self.persists && !self.common.is_draining() && self.settle();
         if !self.persists && !self.ends_by_itself {
-            self.common.peers.condemn(self.peer, Instant::now());
+            self.condemn();
         }
         self.persists && !self.ends_by_itself
     }
@@ -291,5 +302,73 @@ fn wait_for(other: BorrowedFd<'_>, by: Deadline) -> Woken {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
             Ok(_) | Err(_) => return Woken::Other,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::container::tiny::TinyConfig;
+    use crate::wire::testing;
+    use tiny_http::{HTTPVersion, Method, TestRequest};
+
+    /// A client with the body `body`, that is not connected.
+    fn client(body: &'static str, fields: &str) -> TinyClient {
+        let request = TestRequest::new().with_method(Method::Post).with_http_version(HTTPVersion(1, 1)).with_body(body);
+        let config = TinyConfig::main(&Config::default());
+        let common = Arc::new(Common::new(config, ([127, 0, 0, 1], 1).into()));
+        let head = testing::request(&format!("POST / HTTP/1.1\r\nHost: a{fields}"));
+        let length = BodyLength::Exactly(body.len() as u64);
+        TinyClient::new(common, Arc::default(), request.into(), Some((&head, length)))
+    }
+
+    #[test]
+    fn a_body_is_read_to_its_end_and_no_further() {
+        let mut client = client("abcde", "");
+        let mut buffer = [0; 3];
+        assert_eq!(client.read_now(&mut []), Ok(None), "no end is told to who cannot read");
+        assert_eq!(client.wait(None, Deadline::NEVER), Ok(Woken::Client));
+        assert_eq!(client.read_now(&mut buffer), Ok(Some(3)));
+        assert_eq!(client.read_now(&mut buffer), Ok(Some(2)));
+        assert_eq!(client.read_now(&mut buffer), Ok(Some(0)));
+        assert_eq!(client.wait(None, Deadline::NEVER), Ok(Woken::Client), "the end is there to be read");
+    }
+
+    #[test]
+    fn after_the_body_the_other_descriptor_is_waited_for() {
+        let (reader, writer) = io::pipe().unwrap();
+        let other = Some(std::os::fd::AsFd::as_fd(&reader));
+        let mut client = client("", "");
+        assert_eq!(client.wait(other, Deadline::after(std::time::Duration::from_millis(2))), Ok(Woken::Expired));
+        drop(writer);
+        assert_eq!(client.wait(other, Deadline::NEVER), Ok(Woken::Other));
+    }
+
+    #[test]
+    fn an_answer_reads_the_rest_of_a_small_body_first() {
+        let mut client = client("abc", "");
+        assert!(client.may_persist());
+        client.write(&mut [IoSlice::new(b"x")]).unwrap();
+        assert_eq!(client.read_now(&mut [0; 9]), Ok(Some(0)), "it was read to its end");
+    }
+
+    #[test]
+    fn a_connection_that_the_crate_ends_does_not_persist_and_is_not_condemned() {
+        let mut client = client("", "\r\nConnection: close");
+        let (peers, peer) = (client.common.clone(), client.peer());
+        assert!(!client.may_persist());
+        client.write(&mut [IoSlice::new(b"x")]).unwrap();
+        client.end(Ending::Close);
+        assert!(!peers.peers.is_condemned(peer, Instant::now(), || None));
+    }
+
+    #[test]
+    fn a_drain_makes_the_answer_the_last_one() {
+        let mut client = client("", "");
+        client.common.begin_to_drain();
+        let (common, peer) = (client.common.clone(), client.peer());
+        assert!(!client.may_persist());
+        assert!(common.peers.is_condemned(peer, Instant::now(), || None));
     }
 }

@@ -11,7 +11,6 @@ use super::worker::{Job, Running, Verdict};
 use crate::cancel::Cancel;
 use crate::client::{Ending, Handler, Refused};
 use crate::reason::Reason;
-use crate::wire::head::HeadLimits;
 use crossbeam_channel::Sender;
 use std::io;
 use std::net::SocketAddr;
@@ -24,13 +23,11 @@ pub(super) struct Dispatcher<H> {
     server: Arc<tiny_http::Server>,
     handler: Arc<H>,
     jobs: Sender<Job>,
-    limits: HeadLimits,
 }
 
 impl<H: Handler> Dispatcher<H> {
     pub(super) fn new(common: Arc<Common>, server: Arc<tiny_http::Server>, handler: Arc<H>, jobs: Sender<Job>) -> Self {
-        let limits = HeadLimits::of_size(common.config.max_http_header_size);
-        Self { common, server, handler, jobs, limits }
+        Self { common, server, handler, jobs }
     }
 
     /// Until the container stops; the workers end when the queue has no sender any more.
@@ -49,7 +46,7 @@ impl<H: Handler> Dispatcher<H> {
         let running = Running::new(self.common.clone(), peer);
         let verdict = self.judge(&request, peer, now);
         if self.is_full() {
-            self.common.meters.queue_full.add_one();
+            self.common.meters.refused(Reason::QueueFull).add_one();
             let client = TinyClient::new(self.common.clone(), Arc::new(Cancel::default()), request, None);
             client.end(Ending::Abort);
             return self.handler.refused(&Refused { reason: Reason::QueueFull, peer, since: now, sent: 0 });
@@ -64,7 +61,7 @@ impl<H: Handler> Dispatcher<H> {
         if self.common.peers.is_condemned(peer, now, cookie) {
             return Verdict::Ignore;
         }
-        match head::read(request, &self.limits, &self.common.config.relaxed) {
+        match head::read(request, &self.common.config.head, &self.common.config.relaxed) {
             Ok((head, length)) => Verdict::Serve(Box::new(head), length),
             Err(error) => {
                 self.common.peers.condemn(peer, now);
@@ -77,7 +74,7 @@ impl<H: Handler> Dispatcher<H> {
     fn is_full(&self) -> bool {
         let meters = &self.common.meters;
         let within = usize::try_from(meters.waiting.get() + meters.busy.get()).unwrap_or_default();
-        within >= self.common.config.max_threads.saturating_add(self.common.config.max_queue_capacity)
+        within >= self.common.config.max_threads.saturating_add(self.common.config.queue_capacity)
     }
 
     fn accepting_ended(&self, error: &io::Error) {

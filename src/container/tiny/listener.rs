@@ -12,7 +12,9 @@ pub(super) fn bind(address: SocketAddr, backlog: usize, patience: Duration) -> i
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     socket.set_tcp_nodelay(true)?;
-    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(patience))?;
+    // Whole seconds, as many as the system takes.
+    let quiet = patience.clamp(Duration::from_secs(1), Duration::from_secs(32_767));
+    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(quiet))?;
     socket.set_write_timeout(Some(patience))?;
     #[cfg(target_os = "linux")]
     socket.set_tcp_user_timeout(Some(patience))?;

@@ -17,15 +17,20 @@ mod meters;
 mod peers;
 mod shortcomings;
 mod socket;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use shortcomings::shortcomings;
 
 use crate::cancel::Cancel;
 use crate::client::Handler;
-use crate::config::model::{GatewayConfig, Relaxed, ServerConfig};
+use crate::config::Config;
+use crate::config::model::Relaxed;
 use crate::deadline::Deadline;
 use crate::metrics::Collect;
+use crate::phase::PhaseSlot;
+use crate::wire::head::HeadLimits;
 use crossbeam_channel::{Receiver, unbounded};
 use meters::Meters;
 use parking_lot::{Condvar, Mutex};
@@ -38,47 +43,51 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed as Unordered};
 use std::time::Duration;
 
-/// What this container needs of the configuration.
+/// How this container listens and serves.
 #[derive(Clone, Debug)]
 pub struct TinyConfig {
-    /// `server.address` and `server.port`.
+    /// Thread names begin with it, and its gauges carry it as `server`.
+    pub name: &'static str,
+    /// Where to listen; port 0 lets the system pick.
     pub address: SocketAddr,
-    /// `server.tomcat.threads.max`: workers, all of them from the start.
+    /// Workers, all of them from the start.
     pub max_threads: usize,
-    /// `server.tomcat.threads.max-queue-capacity`: requests that may wait for a worker.
-    pub max_queue_capacity: usize,
-    /// `gateway.queue.timeout`: the longest wait for a worker.
+    /// Requests that may wait for a worker.
+    pub queue_capacity: usize,
+    /// The longest wait for a worker.
     pub queue_timeout: Duration,
-    /// `server.tomcat.accept-count`.
+    /// The listen backlog.
     pub accept_count: usize,
-    /// `server.tomcat.connection-timeout`: bounds each write, and each read of a body that comes in pieces.
+    /// For each write, and for each read of a body that comes in pieces.
     pub connection_timeout: Duration,
-    /// `server.max-http-header-size`.
-    pub max_http_header_size: usize,
-    /// `server.tomcat.max-swallow-size`.
-    pub max_swallow_size: Option<u64>,
-    /// `server.tomcat.relaxed-*-chars`.
+    /// How large a head may be.
+    pub head: HeadLimits,
+    /// Octets let through in targets although no URI may hold them.
     pub relaxed: Relaxed,
+    /// The most octets of an unread body that are read for the sake of the next request; `None` is no bound.
+    pub max_swallow_size: Option<u64>,
 }
 
 impl TinyConfig {
-    /// As configured.
-    pub fn new(server: &ServerConfig, gateway: &GatewayConfig) -> Self {
+    /// The gateway's own.
+    pub fn main(config: &Config) -> Self {
+        let server = &config.server;
         Self {
+            name: "gateway",
             address: SocketAddr::from((server.address, server.port)),
             max_threads: server.max_threads,
-            max_queue_capacity: server.max_queue_capacity,
-            queue_timeout: gateway.queue_timeout,
+            queue_capacity: server.max_queue_capacity,
+            queue_timeout: config.gateway.queue_timeout,
             accept_count: server.accept_count,
             connection_timeout: server.connection_timeout,
-            max_http_header_size: server.max_http_header_size,
-            max_swallow_size: server.max_swallow_size,
+            head: HeadLimits::of_size(server.max_http_header_size),
             relaxed: server.relaxed.clone(),
+            max_swallow_size: server.max_swallow_size,
         }
     }
 }
 
-/// A running container; dropped without [`Self::drain`], it leaves its threads to the end of the process.
+/// A listener that is open, and its threads. Dropping it cuts every connection; [`Self::drain`] is the gentle way.
 pub struct TinyFront {
     common: Arc<Common>,
     server: Arc<tiny_http::Server>,
@@ -96,6 +105,8 @@ struct Common {
     accepting: AtomicBool,
     stopping: AtomicBool,
     threads: Threads,
+    /// What each worker does.
+    phases: Vec<Arc<PhaseSlot>>,
 }
 
 /// How many threads of ours there are.
@@ -121,24 +132,25 @@ impl TinyFront {
         let server = Arc::new(server);
         let (jobs, queue) = unbounded();
         let mut front = Self { common: common.clone(), server: server.clone(), listener, cancels: Vec::new() };
-        for number in 0..common.config.max_threads {
-            front.start_worker(number, handler.clone(), queue.clone())?;
+        for (number, phase) in common.phases.iter().enumerate() {
+            front.start_worker(number, phase, handler.clone(), queue.clone())?;
         }
         let dispatcher = dispatch::Dispatcher::new(common.clone(), server, handler, jobs);
-        common.spawn("tiny-dispatcher".into(), move || dispatcher.run())?;
+        common.spawn("dispatch", move || dispatcher.run())?;
         Ok(front)
     }
 
     fn start_worker<H: Handler>(
         &mut self,
         number: usize,
+        phase: &Arc<PhaseSlot>,
         handler: Arc<H>,
         queue: Receiver<worker::Job>,
     ) -> io::Result<()> {
         let cancel = Arc::new(Cancel::default());
         self.cancels.push(cancel.clone());
-        let worker = worker::Worker { common: self.common.clone(), handler, cancel };
-        self.common.spawn(format!("tiny-worker-{number}"), move || worker.run(&queue))
+        let worker = worker::Worker { common: self.common.clone(), handler, cancel, phase: phase.clone() };
+        self.common.spawn(&format!("worker-{number}"), move || worker.run(&queue))
     }
 
     /// Where it listens.
@@ -146,14 +158,14 @@ impl TinyFront {
         self.common.local
     }
 
-    /// What it counts.
-    pub fn meters(&self) -> Arc<dyn Collect> {
+    /// What it counts; may outlive it.
+    pub fn gauges(&self) -> Arc<dyn Collect> {
         self.common.clone()
     }
 
     /// Stops accepting, closes connections without a request, and makes every answer from now on the last of its connection.
     pub fn begin_drain(&self) {
-        if self.common.draining.swap(true, Unordered) {
+        if !self.common.begin_to_drain() {
             return;
         }
         let _ = SockRef::from(&self.listener).shutdown(Shutdown::Both);
@@ -168,6 +180,11 @@ impl TinyFront {
     pub fn drain(self, by: Deadline) -> bool {
         self.begin_drain();
         let finished = self.common.peers.wait_until_none(by);
+        self.stop(finished);
+        finished && self.common.threads.wait_until_none(Deadline::after(Duration::from_secs(1)))
+    }
+
+    fn stop(&self, finished: bool) {
         self.common.stopping.store(true, Unordered);
         self.server.unblock();
         if !finished {
@@ -175,16 +192,25 @@ impl TinyFront {
         }
         let end = if finished { ClientSocket::close } else { ClientSocket::reset };
         ClientSocket::all(self.common.local.port()).for_each(|(socket, _)| end(&socket));
-        let ended = self.common.threads.wait_until_none(Deadline::after(Duration::from_secs(1)));
-        finished && ended
+    }
+}
+
+impl Drop for TinyFront {
+    fn drop(&mut self) {
+        if !self.common.stopping.load(Unordered) {
+            self.begin_drain();
+            self.stop(false);
+        }
     }
 }
 
 impl Common {
     fn new(config: TinyConfig, local: SocketAddr) -> Self {
+        let phases = (0..config.max_threads).map(|_| Arc::default()).collect();
         Self {
             config,
             local,
+            phases,
             peers: Peers::default(),
             meters: Meters::default(),
             draining: AtomicBool::new(false),
@@ -192,6 +218,11 @@ impl Common {
             stopping: AtomicBool::new(false),
             threads: Threads::default(),
         }
+    }
+
+    /// False when it had begun before.
+    fn begin_to_drain(&self) -> bool {
+        !self.draining.swap(true, Unordered)
     }
 
     fn is_draining(&self) -> bool {
@@ -202,10 +233,10 @@ impl Common {
         self.accepting.load(Unordered)
     }
 
-    fn spawn(self: &Arc<Self>, name: String, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    fn spawn(self: &Arc<Self>, name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
         *self.threads.alive.lock() += 1;
         let alive = Alive(self.clone());
-        std::thread::Builder::new().name(name).spawn(move || {
+        std::thread::Builder::new().name(format!("{}-{name}", self.config.name)).spawn(move || {
             let _alive = alive;
             run();
         })?;

@@ -4,7 +4,6 @@
 //! *condemned* here before its next request can be served: requests come out of the crate in order, one thread judges them all, and what
 //! comes from a condemned connection is thrown away.
 
-use super::socket::ClientSocket;
 use crate::deadline::Deadline;
 use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
@@ -16,6 +15,9 @@ const MEMORY: Duration = Duration::from_secs(60);
 
 /// Condemned connections beyond which the old ones are looked for and forgotten.
 const MANY: usize = 1024;
+
+/// No connection has this cookie.
+const NOBODY: u64 = 0;
 
 /// All of a container's clients.
 #[derive(Debug, Default)]
@@ -34,7 +36,7 @@ struct State {
 #[derive(Clone, Copy, Debug)]
 struct Condemned {
     since: Instant,
-    /// The connection, once it has been shut down: another one may come from the same address later.
+    /// The connection, once it has been ended: another one may come from the same address later.
     cookie: Option<u64>,
 }
 
@@ -85,17 +87,17 @@ impl Peers {
         state.condemned.insert(peer, Condemned { since: now, cookie: None });
     }
 
-    /// The condemned connection of `peer` was shut down, so that another one may come from there.
-    pub(super) fn shut_down(&self, peer: SocketAddr, socket: &ClientSocket) {
+    /// The condemned connection of `peer` is ended, so that another one may come from there; `None` when it was gone already.
+    pub(super) fn shut_down(&self, peer: SocketAddr, cookie: Option<u64>) {
         if let Some(condemned) = self.state.lock().condemned.get_mut(&peer) {
-            condemned.cookie = socket.cookie();
+            condemned.cookie = Some(cookie.unwrap_or(NOBODY));
         }
     }
 
     /// Whether a request that was just read comes from a condemned connection. `cookie` finds that of the connection as it is now.
     pub(super) fn is_condemned(&self, peer: SocketAddr, now: Instant, cookie: impl FnOnce() -> Option<u64>) -> bool {
         let Some(condemned) = self.state.lock().condemned.get(&peer).copied() else { return false };
-        // One that can't be found has been shut down already. One that never was is bad for as long as it is remembered.
+        // What comes from a connection that can't be found was read before its end.
         let is_another = match (condemned.cookie, cookie()) {
             (Some(bad), Some(here)) => bad != here,
             _ => now.duration_since(condemned.since) >= MEMORY,
@@ -110,7 +112,6 @@ impl Peers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::{TcpListener, TcpStream};
 
     #[test]
     fn requests_are_counted_by_client() {
@@ -127,20 +128,20 @@ mod tests {
 
     #[test]
     fn another_connection_from_the_same_address_is_served() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (_server, a) = listener.accept().unwrap();
-        let socket = ClientSocket::find(listener.local_addr().unwrap().port(), client.local_addr().unwrap()).unwrap();
-        let (peers, now) = (Peers::default(), Instant::now());
+        let (peers, a, now) = (Peers::default(), SocketAddr::from(([127, 0, 0, 1], 9)), Instant::now());
         assert!(!peers.is_condemned(a, now, || None));
         peers.condemn(a, now);
-        assert!(peers.is_condemned(a, now, || socket.cookie()), "not shut down yet");
-        peers.shut_down(a, &socket);
-        assert!(peers.is_condemned(a, now, || socket.cookie()));
+        assert!(peers.is_condemned(a, now, || Some(7)), "not ended yet");
+        peers.shut_down(a, Some(7));
+        assert!(peers.is_condemned(a, now, || Some(7)));
         assert!(peers.is_condemned(a, now, || None), "gone, with requests left over");
-        assert!(!peers.is_condemned(a, now, || socket.cookie().map(|c| c + 1)));
-        assert!(!peers.is_condemned(a, now, || socket.cookie()), "forgotten");
+        assert!(!peers.is_condemned(a, now, || Some(8)));
+        assert!(!peers.is_condemned(a, now, || Some(7)), "forgotten");
         peers.condemn(a, now);
         assert!(!peers.is_condemned(a, now + MEMORY, || None), "not for ever");
+        peers.condemn(a, now);
+        peers.shut_down(a, None);
+        assert!(peers.is_condemned(a, now, || None));
+        assert!(!peers.is_condemned(a, now, || Some(7)), "it was gone, this is another");
     }
 }

@@ -8,6 +8,10 @@ pub fn shortcomings() -> &'static [(&'static str, &'static str)] {
             "the crate keeps a thread and two descriptors for every open connection, and max-connections does not act",
         ),
         (
+            "min-spare-threads, runnable and scheduling do not act",
+            "the crate hands requests over through one queue, so all max-threads workers wait at it from the start",
+        ),
+        (
             "accepting can end for good",
             "any error of accept, such as running out of descriptors or an aborted connect, ends the crate's accepting thread; a failed clone of a descriptor ends it without a word",
         ),
@@ -60,7 +64,7 @@ pub fn shortcomings() -> &'static [(&'static str, &'static str)] {
         ),
         (
             "forced ends need pidfd_getfd",
-            "the crate lends no socket, so a copy is taken from the process's own descriptors (Linux 5.6, unless a seccomp profile forbids it); without it a cut answer leaves the connection open and silent, and chunked uploads fail",
+            "the crate lends no socket, so a copy is taken from the process's own descriptors (Linux 5.6, unless a seccomp profile forbids it), which costs a walk over them for every upload above 1 KB and every forced end; without it a cut answer leaves the connection open and silent, and chunked uploads fail",
         ),
         ("drain drops the backlog", "connections that were not accepted yet are reset when the listener is shut down"),
     ]

@@ -6,8 +6,6 @@
 
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
-use rustix::net::sockopt::socket_cookie;
-use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use socket2::Socket;
 use std::net::{Shutdown, SocketAddr};
 use std::time::Duration;
@@ -24,14 +22,7 @@ impl ClientSocket {
 
     /// Every connection that came in at `port`, with its other end; most come twice, since the crate holds two descriptors of each.
     pub(super) fn all(port: u16) -> impl Iterator<Item = (Self, SocketAddr)> {
-        let process = pidfd_open(getpid(), PidfdFlags::empty()).ok();
-        let numbers = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten().filter_map(|entry| {
-            let is_socket = std::fs::read_link(entry.path())
-                .is_ok_and(|to| to.as_os_str().to_string_lossy().starts_with("socket:"));
-            is_socket.then(|| entry.file_name().to_str()?.parse().ok())?
-        });
-        numbers.filter_map(move |number| {
-            let socket = Socket::from(pidfd_getfd(process.as_ref()?, number, PidfdGetfdFlags::empty()).ok()?);
+        copies_of_sockets().filter_map(move |socket| {
             let peer = socket.peer_addr().ok()?.as_socket()?;
             let local = socket.local_addr().ok()?.as_socket()?;
             (local.port() == port).then_some((Self(socket), peer))
@@ -40,7 +31,10 @@ impl ClientSocket {
 
     /// The kernel's own number of the socket, never given twice.
     pub(super) fn cookie(&self) -> Option<u64> {
-        socket_cookie(&self.0).ok()
+        #[cfg(target_os = "linux")]
+        return rustix::net::sockopt::socket_cookie(&self.0).ok();
+        #[cfg(not(target_os = "linux"))]
+        return None;
     }
 
     /// Bounds every further read, those of the crate included: it gives up the connection when one takes longer.
@@ -66,11 +60,36 @@ impl ClientSocket {
 
     /// An end that no client takes for the end of a message: a reset.
     pub(super) fn reset(&self) {
-        // Dissolving the association is the one way to a reset while others hold descriptors of the socket, too.
-        if rustix::net::connect_unspec(&self.0).is_err() {
-            self.close();
+        // Dissolving the association is the one way to a reset while others hold descriptors of the socket, too. Some kernels (6.4 to 6.6)
+        // refuse while a thread waits to read, which the end of the stream lets go.
+        for _ in 0..20 {
+            match rustix::net::connect_unspec(&self.0) {
+                Ok(()) => return,
+                Err(Errno::BUSY) => self.shut_reading(),
+                Err(_) => break,
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
+        self.close();
     }
+}
+
+#[cfg(target_os = "linux")]
+fn copies_of_sockets() -> impl Iterator<Item = Socket> {
+    use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+
+    let process = pidfd_open(getpid(), PidfdFlags::empty()).ok();
+    let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    entries.filter_map(move |entry| {
+        let is_socket = std::fs::read_link(entry.path()).ok()?.to_str()?.starts_with("socket:");
+        let number = entry.file_name().to_str()?.parse().ok().filter(|_| is_socket)?;
+        Some(Socket::from(pidfd_getfd(process.as_ref()?, number, PidfdGetfdFlags::empty()).ok()?))
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn copies_of_sockets() -> impl Iterator<Item = Socket> {
+    std::iter::empty()
 }
 
 #[cfg(test)]

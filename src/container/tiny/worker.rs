@@ -4,7 +4,7 @@ use super::Common;
 use super::client::TinyClient;
 use crate::cancel::Cancel;
 use crate::client::{BodyLength, Client, Ending, Handler, Refused, Request};
-use crate::phase::{self, Phase};
+use crate::phase::{self, Phase, PhaseHandle, PhaseSlot};
 use crate::reason::Reason;
 use crate::reply;
 use crate::wire::HeadError;
@@ -55,11 +55,13 @@ pub(super) struct Worker<H> {
     pub(super) common: Arc<Common>,
     pub(super) handler: Arc<H>,
     pub(super) cancel: Arc<Cancel>,
+    pub(super) phase: Arc<PhaseSlot>,
 }
 
 impl<H: Handler> Worker<H> {
     /// Until the queue ends.
     pub(super) fn run(self, queue: &Receiver<Job>) {
+        let _adopted = phase::adopt(PhaseHandle { slot: self.phase.clone(), tick: Arc::default() });
         let mut local = self.handler.local();
         while let Some(job) = next(queue) {
             let _busy = self.common.meters.busy.hold();
@@ -84,11 +86,9 @@ impl<H: Handler> Worker<H> {
                 client.ignore();
             }
             Verdict::Refuse(error) => {
-                self.common.meters.bad_heads.add_one();
                 self.refuse(client, error.reason(), received, reply::head_error(&error, SystemTime::now()));
             }
             Verdict::Serve(..) if queued > self.common.config.queue_timeout => {
-                self.common.meters.queue_timeout.add_one();
                 self.refuse(client, Reason::QueueTimeout, received, canned(Reason::QueueTimeout));
             }
             Verdict::Serve(head, _) => self.serve(local, Request { head: *head, received, queued }, client),
@@ -96,6 +96,7 @@ impl<H: Handler> Worker<H> {
     }
 
     fn refuse(&self, mut client: TinyClient, reason: Reason, since: Instant, answer: Vec<u8>) {
+        self.common.meters.refused(reason).add_one();
         let peer = client.peer();
         let sent = if client.write(&mut [IoSlice::new(&answer)]).is_ok() { answer.len() } else { 0 };
         client.end(if sent > 0 { Ending::Close } else { Ending::Abort });
@@ -106,6 +107,7 @@ impl<H: Handler> Worker<H> {
         self.common.meters.requests.add_one();
         let served = catch_unwind(AssertUnwindSafe(|| self.handler.serve(local, request, &mut client)));
         let ending = served.unwrap_or_else(|_| {
+            self.common.meters.panics.add_one();
             // What a panic left behind in there is not to be relied on.
             *local = self.handler.local();
             answer_panic(&mut client)
