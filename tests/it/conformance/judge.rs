@@ -149,7 +149,8 @@ fn judge_forwarding(want: &Expect, got: &Outcome<'_>, problems: &mut Vec<String>
     match (&want.forwarded, first, complete.first()) {
         (Some(Forwarded::Whole(false)), Some(msg), _) => problems.push(format!("forwarded: {}", show(&msg.head, 100))),
         (Some(Forwarded::Whole(true)), _, None) => problems.push("not forwarded".into()),
-        (Some(Forwarded::Word(_)), _, Some(msg)) => {
+        (Some(Forwarded::Word(word)), _, Some(msg)) => {
+            assert_eq!(word, "incomplete", "forwarded is true, false or incomplete");
             problems.push(format!("forwarded as a complete request: {}", show(&msg.head, 100)));
         }
         _ => {}

@@ -156,11 +156,13 @@ impl Player {
                 RequestPart::Delay { delay } => self.pump(Some(Duration::from_secs_f64(*delay)), |_| false),
                 RequestPart::Await { what, count } => self.await_what(*what, *count, record),
                 RequestPart::IfTunnel { if_tunnel, expect } => self.use_tunnel(if_tunnel, *expect, names),
-                RequestPart::Shutdown { .. } => {
+                RequestPart::Shutdown { shutdown } => {
+                    assert!(*shutdown, "a part of a request does what it says");
                     // The gateway may have closed already, which is an outcome like another.
                     let _ = self.socket.as_ref().map(|socket| socket.shutdown(std::net::Shutdown::Write));
                 }
-                RequestPart::Reset { .. } => {
+                RequestPart::Reset { reset } => {
+                    assert!(*reset, "a part of a request does what it says");
                     if let Some(socket) = self.socket.take() {
                         socket::reset_on_close(&socket);
                     }

@@ -25,6 +25,8 @@ pub(crate) struct Limits {
 pub(crate) struct Verdict {
     /// The case.
     pub(crate) id: String,
+    /// Its group, the rule it comes from, and the reason for it.
+    pub(crate) about: String,
     /// What is wrong; empty when it passes.
     pub(crate) problems: Vec<String>,
     /// The fates of its responses.
@@ -41,7 +43,7 @@ impl Verdict {
 impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let states: Vec<_> = self.states.iter().map(ToString::to_string).collect();
-        write!(f, "{:<34} [{}] {}", self.id, states.join(" "), self.problems.join("; "))
+        write!(f, "{:<34} [{}] {} ({})", self.id, states.join(" "), self.problems.join("; "), self.about)
     }
 }
 
@@ -85,6 +87,8 @@ impl Lane {
 
     /// Plays one case.
     pub(crate) fn play(&mut self, case: &Case) -> Verdict {
+        let about = format!("{}: {}; {}", case.group, case.why, case.source);
+        let verdict = |problems, states| Verdict { id: case.id.clone(), about, problems, states };
         let record = Arc::new(Record::of(case));
         self.upstream.begin(record.clone());
         let wanted = accepted(&case.expect);
@@ -93,7 +97,7 @@ impl Lane {
             Ok(client) => client,
             Err(fault) => {
                 let problems = vec![format!("cannot connect: {fault}")];
-                return Verdict { id: case.id.clone(), problems, states: Vec::new() };
+                return verdict(problems, Vec::new());
             }
         };
         client.play(&parts, self.upstream.names(), &record);
@@ -106,7 +110,7 @@ impl Lane {
         let kept = record.seen().kept;
         problems
             .extend(self.still_serves(kept).map(|trouble| format!("gateway not serving after this case: {trouble}")));
-        Verdict { id: case.id.clone(), problems, states: states(&client) }
+        verdict(problems, states(&client))
     }
 
     fn terms(&self, case: &Case, parts: &[RequestPart]) -> Terms {

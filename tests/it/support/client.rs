@@ -31,11 +31,6 @@ impl RawClient {
         Ok(Self { socket, input: Input::default(), interims: Vec::new() })
     }
 
-    /// Its own end of the connection.
-    pub(crate) fn local(&self) -> SocketAddr {
-        self.socket.local_addr().expect("a connected socket has an address")
-    }
-
     /// The socket, for options of its own.
     pub(crate) fn socket(&self) -> &TcpStream {
         &self.socket
@@ -125,6 +120,22 @@ impl RawClient {
     #[track_caller]
     pub(crate) fn wait_for_text(&mut self, text: &str) -> Message {
         self.wait_for_body(text, |message| message.text().contains(text))
+    }
+
+    /// Waits until an interim answer with this status came; a final one fails the test.
+    #[track_caller]
+    pub(crate) fn wait_for_interim(&mut self, status: u16) {
+        let kind = Kind::Response(b"GET".to_vec());
+        let message = loop {
+            if let Some(message) = Message::parse(&self.input.octets, 0, &kind, self.input.ended) {
+                break message;
+            }
+            assert!(self.input.ended.is_none(), "closed before an interim answer came");
+            self.receive();
+        };
+        assert_eq!((message.status, &message.problems), (status, &Vec::new()));
+        self.input.octets.drain(..message.end);
+        self.interims.push(message);
     }
 
     /// The interim answers so far.

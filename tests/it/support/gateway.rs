@@ -55,12 +55,13 @@ pub(crate) struct Setup {
     files: Vec<(String, String)>,
     args: Vec<String>,
     env: Vec<(String, String)>,
+    max_files: Option<u32>,
 }
 
 impl Setup {
     /// On loopback, with everything exposed, and nothing routed.
     pub(crate) fn new() -> Self {
-        let setup = Self { keys: Vec::new(), files: Vec::new(), args: Vec::new(), env: Vec::new() };
+        let setup = Self { keys: Vec::new(), files: Vec::new(), args: Vec::new(), env: Vec::new(), max_files: None };
         setup
             .set("server.address", "127.0.0.1")
             .set("server.port", "0")
@@ -129,6 +130,12 @@ impl Setup {
         self
     }
 
+    /// Lets the process have so many descriptors and no more.
+    pub(crate) fn files(mut self, max: u32) -> Self {
+        self.max_files = Some(max);
+        self
+    }
+
     /// Starts the gateway and waits until it listens.
     #[track_caller]
     pub(crate) fn start(self) -> TestGateway {
@@ -156,7 +163,15 @@ impl Setup {
             let (key, value) = (serde_json::json!(key), serde_json::json!(value));
             writeln!(yaml, "{key}: {value}").expect("strings can be written to");
         }
-        let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
+        let binary = env!("CARGO_BIN_EXE_portcullis");
+        let mut command = match self.max_files {
+            None => Command::new(binary),
+            Some(max) => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", &format!("ulimit -n {max}; exec \"$0\" \"$@\""), binary]);
+                shell
+            }
+        };
         command.current_dir(scratch.path()).stdin(Stdio::null()).env("RUST_BACKTRACE", "1");
         command.arg("-c").arg(scratch.write("gateway.yaml", yaml));
         for (name, content) in &self.files {

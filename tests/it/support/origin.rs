@@ -232,6 +232,28 @@ impl Talk {
         }
     }
 
+    /// Reads and drops so many octets of the body of the request whose head was read; how many came.
+    pub(crate) fn discard(&mut self, octets: usize) -> usize {
+        let head = self.read_some().map_or(0, |message| message.end - message.body.len());
+        self.input.octets.drain(..head);
+        let mut got = 0;
+        while got < octets {
+            got += std::mem::take(&mut self.input.octets).len();
+            if got < octets && !self.receive() {
+                break;
+            }
+        }
+        got
+    }
+
+    /// The first octet that the gateway sends, which stays to be read; `None` when it closes instead.
+    pub(crate) fn peek_octet(&mut self) -> Option<u8> {
+        if self.input.octets.is_empty() {
+            self.receive();
+        }
+        self.input.octets.first().copied()
+    }
+
     /// Sends octets; false when the gateway no longer takes them.
     pub(crate) fn send(&mut self, octets: impl AsRef<[u8]>) -> bool {
         (&*self.socket).write_all(octets.as_ref()).is_ok()
