@@ -94,7 +94,7 @@ fn an_idle_gateway_makes_no_wake_ups() {
     assert!(calm, "never half a second without a wake-up");
 }
 
-/// Pages of a panic: one request's fault closes one connection. Shown by requests that end in every other way there is.
+/// Clients that end in every way there is: each costs its own connection and nothing else.
 #[test]
 fn a_storm_of_faulty_clients_leaves_it_whole() {
     let origin = TestOrigin::echoing();

@@ -3,6 +3,12 @@
 /// Peers, parts and waiting.
 mod support;
 
+/// The peers against each other.
+mod peers;
+
+/// The command line.
+mod cli;
+
 /// Which target, method and body reach which upstream.
 mod forwarding;
 
