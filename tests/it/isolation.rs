@@ -90,7 +90,7 @@ fn a_pool_queues_as_hystrix_does(container: Container) {
         queued.send("GET /queued HTTP/1.1\r\nHost: gw.test\r\n\r\n");
         let place = waiting.len() as f64;
         waiting.push(queued);
-        crate::support::wait::until("the request is queued", || gateway.metric("portcullis_pool_waiting", "") == place);
+        crate::support::wait::until("the request is queued", || gateway.metric("portcullis_pool_queued", "") == place);
     }
     assert_reason(&gateway.get("/refused"), 503, "pool_full");
     assert_eq!(origin.requests().len(), 1, "a queued request has not started");

@@ -139,8 +139,8 @@ fn counts_can_be_reconciled_to_the_request() {
     assert_eq!(count("portcullis_responses_total", "status=\"400\""), 1.0);
     assert_eq!(count("portcullis_upstream_attempts_total", ""), 7.0);
     assert_eq!(count("portcullis_upstream_connections_opened_total", ""), 1.0);
-    assert_eq!(count("portcullis_refused_total", "no_route"), 3.0);
-    assert_eq!(count("portcullis_refused_total", "bad_request"), 1.0);
+    assert_eq!(count("portcullis_requests_failed_total", "no_route"), 3.0);
+    assert_eq!(count("portcullis_requests_failed_total", "bad_request"), 1.0);
 }
 
 #[test]

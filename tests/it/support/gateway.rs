@@ -248,10 +248,8 @@ impl GatewayProcess {
     /// The address in the first line that says where the gateway listens, or where its management does.
     fn address_said(&self, of_management: bool) -> Option<SocketAddr> {
         let lines = [self.stderr(), self.stdout()].concat();
-        lines.iter().filter(|line| line.contains("management") == of_management).find_map(|line| {
-            let word = line.split_once("listening on ")?.1.split_whitespace().next()?;
-            word.trim_start_matches("http://").trim_end_matches(['/', ',', '.', ';']).parse().ok()
-        })
+        let said = if of_management { "] management on " } else { "] listening on " };
+        lines.iter().find_map(|line| line.split_once(said)?.1.parse().ok())
     }
 }
 
@@ -334,21 +332,35 @@ impl TestGateway {
     pub(crate) fn metric(&self, name: &str, label: &str) -> f64 {
         let metrics = self.metrics();
         let named = |key: &&String| key.split('{').next() == Some(name) && key.contains(label);
-        metrics.iter().filter(|(key, _)| named(key)).map(|(_, value)| value).sum()
+        metrics.iter().filter(|(key, _)| named(key)).fold(0.0, |sum, (_, value)| sum + value)
     }
 
     /// Checks that nothing is held any more: every gauge of things in use, waiting or busy comes back to zero.
     #[track_caller]
     pub(crate) fn assert_quiet(&self) {
+        const OF_USE: [&str; 5] = ["_in_use", "_in_flight", "_waiting", "_queued", "_pending"];
+        const WAITS: [&str; 3] = ["phase=\"connect\"", "phase=\"upstream\"", "phase=\"pool\""];
         let of_use = |key: &str| {
             let name = key.split('{').next().unwrap_or_default();
-            name.starts_with("portcullis_") && ["_in_use", "_waiting", "_busy"].iter().any(|end| name.ends_with(end))
+            OF_USE.iter().any(|end| name.ends_with(end)) || WAITS.iter().any(|phase| key.contains(phase))
         };
-        let mut held = Vec::new();
+        let mut held: Vec<(String, f64)> = Vec::new();
         let quiet = wait::holds_within(wait::PATIENCE, || {
             let metrics = self.metrics();
             assert!(metrics.keys().any(|key| of_use(key)), "the gateway shows its gauges");
-            held = metrics.into_iter().filter(|(key, value)| of_use(key) && *value != 0.0).collect();
+            let total = |name: &str| {
+                metrics.iter().filter(|(key, _)| key.starts_with(name)).map(|(_, value)| value).sum::<f64>()
+            };
+            let leased =
+                total("portcullis_upstream_connections_open{") - total("portcullis_upstream_connections_idle{");
+            held = metrics
+                .iter()
+                .filter(|(key, value)| of_use(key) && **value != 0.0)
+                .map(|(k, v)| (k.clone(), *v))
+                .collect();
+            if leased != 0.0 {
+                held.push(("upstream connections that are not idle".to_owned(), leased));
+            }
             held.is_empty()
         });
         assert!(quiet, "still held: {held:?}");

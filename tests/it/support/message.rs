@@ -52,7 +52,7 @@ impl Framing {
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// One message, as far as it came.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Message {
     /// The start line.
     pub(crate) start: Vec<u8>,
@@ -276,6 +276,13 @@ impl Message {
             };
             self.trailers.push((text[..at].to_vec(), trim(&text[at + 1..]).to_vec()));
         }
+    }
+}
+
+impl std::fmt::Debug for Message {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let whole = if self.complete { "whole" } else { "in part" };
+        write!(f, "{} | {} ({whole})", show(&self.head, 600), show(&self.body, 300))
     }
 }
 
