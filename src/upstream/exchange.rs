@@ -153,11 +153,18 @@ impl Exchange<'_> {
     }
 
     fn arm(&mut self) -> Result<(), Fault> {
-        let link = self.lease()?.link()?;
+        let lease = self.lease()?;
+        let link = lease.link()?;
         let (switch, peer) = (link.begin(), link.peer());
+        match self.cancel.arm(switch) {
+            Ok(armed) => self.progress.armed = Some(armed),
+            Err(_) => {
+                // Nothing was sent: the connection is as good as before.
+                self.lease()?.settle();
+                return Err(Fault::client(ClientError::Gone));
+            }
+        }
         self.marks.peer = Some(peer);
-        let armed = self.cancel.arm(switch).map_err(|_| Fault::client(ClientError::Gone))?;
-        self.progress.armed = Some(armed);
         Ok(())
     }
 

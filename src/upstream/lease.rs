@@ -95,9 +95,12 @@ impl Lease {
     }
 
     fn open(&mut self, limits: LeaseLimits, marks: &mut CallMarks) -> Result<(), Fault> {
+        if limits.deadline.has_passed() {
+            return Err(Fault::new(Reason::Timeout, "the deadline passed before connecting"));
+        }
         let watch = Stopwatch::start();
         let _phase = enter(Phase::Connect);
-        let opened = self.server.connect(Deadline::after(limits.connect), limits.deadline);
+        let opened = self.server.connect(Deadline::after(limits.connect).nearer(limits.deadline));
         marks.connect += watch.elapsed();
         self.link = Some(opened?);
         Ok(())
@@ -107,11 +110,11 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let (limit, shelf) = (self.server.limit(), self.server.shelf());
-        match self.link.take() {
-            Some(link) if self.settled && link.end() && link.may_idle() => {
-                limit.park(shelf, link, Stopwatch::start().started());
-            }
-            link => {
+        let mut link = self.link.take();
+        match link.take_if(|link| self.settled && link.end() && self.server.keeps(link)) {
+            Some(link) => limit.park(shelf, link, Stopwatch::start().started()),
+            None => {
+                // Closed before it stops to count.
                 drop(link);
                 limit.release(shelf);
             }
