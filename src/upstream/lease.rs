@@ -40,7 +40,10 @@ impl Lease {
             watch = Some(Stopwatch::start());
             enter(Phase::Pool)
         });
-        marks.waited = watch.map_or(Duration::ZERO, Stopwatch::elapsed);
+        if let Some(watch) = watch {
+            marks.waited = watch.elapsed();
+            server.counts.wait.record(marks.waited);
+        }
         let grant = grant.map_err(|_| none_free(server, limits.deadline))?;
         let mut lease = Self { link: None, server: server.clone(), settled: false, reused: false };
         if let Grant::Reuse(idle) = grant {
@@ -139,5 +142,7 @@ fn none_free(server: &Server, deadline: Deadline) -> Fault {
     let counts = server.limit().counts(server.shelf());
     let what = if deadline.has_passed() { "the deadline passed" } else { "the connection request timeout passed" };
     let reason = if deadline.has_passed() { Reason::Timeout } else { Reason::UpstreamPoolTimeout };
-    Fault::new(reason, format!("{what} while {} connections were in use", counts.open))
+    let (open, limit) = (server.limit().open(), server.limit().max_total());
+    let taken = format!("{} of {} connections of the server and {open} of {limit} in all", counts.open, counts.max);
+    Fault::new(reason, format!("{what} while {taken} were taken"))
 }

@@ -75,6 +75,8 @@ pub struct PoolCounts {
     pub idle: usize,
     /// Requests that wait for one.
     pub pending: usize,
+    /// The most that there can be of [`Self::open`].
+    pub max: usize,
 }
 
 impl ConnectionLimit {
@@ -202,7 +204,7 @@ impl ConnectionLimit {
     pub(super) fn counts(&self, shelf: usize) -> PoolCounts {
         let state = self.state.lock();
         let shelf = &state.shelves[shelf];
-        PoolCounts { open: shelf.open, idle: shelf.idle.len(), pending: shelf.waiting }
+        PoolCounts { open: shelf.open, idle: shelf.idle.len(), pending: shelf.waiting, max: shelf.max }
     }
 }
 
@@ -286,4 +288,92 @@ impl State {
 /// How long a check-out may wait: `budget`, but no longer than `by`.
 pub(super) fn patience(budget: Option<Duration>, by: Deadline) -> Deadline {
     Deadline::after_some(budget).nearer(by)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    const NEVER: Deadline = Deadline::NEVER;
+
+    fn grant(limit: &ConnectionLimit, shelf: usize, by: Deadline) -> Result<(), NoneFree> {
+        match limit.check_out(shelf, by, || ()) {
+            Ok(Grant::Open) => Ok(()),
+            Ok(Grant::Reuse(_)) => panic!("nothing was parked"),
+            Err(none) => Err(none),
+        }
+    }
+
+    #[track_caller]
+    fn until_pending(limit: &ConnectionLimit, shelf: usize, pending: usize) {
+        let bound = Deadline::after(Duration::from_secs(20));
+        while limit.counts(shelf).pending != pending {
+            assert!(!bound.has_passed(), "nobody queued up");
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn who_came_first_is_served_first() {
+        let limit = ConnectionLimit::new(1);
+        let shelf = limit.enrol(5);
+        grant(&limit, shelf, NEVER).unwrap();
+        let (tell, served) = channel();
+        for number in 0..4 {
+            let (limit, tell) = (limit.clone(), tell.clone());
+            let waiter = limit.clone();
+            std::thread::spawn(move || {
+                grant(&waiter, shelf, NEVER).unwrap();
+                tell.send(number).unwrap();
+            });
+            until_pending(&limit, shelf, number + 1);
+        }
+        for number in 0..4 {
+            limit.release(shelf);
+            assert_eq!(served.recv().unwrap(), number);
+            assert_eq!(limit.open(), 1);
+        }
+        limit.release(shelf);
+        assert_eq!(limit.counts(shelf), PoolCounts { max: 5, ..PoolCounts::default() });
+    }
+
+    #[test]
+    fn who_cannot_be_served_holds_up_nobody_else() {
+        let limit = ConnectionLimit::new(2);
+        let (full, other) = (limit.enrol(1), limit.enrol(1));
+        grant(&limit, full, NEVER).unwrap();
+        let waiter = limit.clone();
+        let waiting = std::thread::spawn(move || grant(&waiter, full, NEVER));
+        until_pending(&limit, full, 1);
+        grant(&limit, other, NEVER).unwrap();
+        limit.release(other);
+        assert_eq!(limit.counts(full).pending, 1);
+        limit.release(full);
+        assert_eq!(waiting.join().unwrap(), Ok(()));
+        limit.release(full);
+        assert_eq!(limit.open(), 0);
+    }
+
+    #[test]
+    fn a_wait_that_expires_leaves_the_line() {
+        let limit = ConnectionLimit::new(1);
+        let shelf = limit.enrol(1);
+        grant(&limit, shelf, NEVER).unwrap();
+        let soon = Deadline::after(Duration::from_millis(5));
+        assert_eq!(grant(&limit, shelf, soon), Err(NoneFree));
+        assert_eq!(grant(&limit, shelf, soon), Err(NoneFree), "an expired wait needs no clock");
+        assert_eq!(limit.counts(shelf), PoolCounts { open: 1, max: 1, ..PoolCounts::default() });
+        limit.release(shelf);
+        assert_eq!(grant(&limit, shelf, soon), Ok(()), "what is free needs no wait");
+    }
+
+    #[test]
+    fn a_retired_servers_place_is_used_again() {
+        let limit = ConnectionLimit::new(9);
+        let (one, two) = (limit.enrol(1), limit.enrol(2));
+        limit.retire(one);
+        assert_eq!(limit.enrol(7), one);
+        assert_eq!((limit.counts(one).max, limit.counts(two).max), (7, 2));
+    }
 }

@@ -42,6 +42,7 @@ pub(super) struct Counts {
     pub(super) opened: Counter,
     pub(super) reused: Counter,
     pub(super) connect: Timer,
+    pub(super) wait: Timer,
     failures: [Counter; Reason::ALL.len()],
 }
 
@@ -203,6 +204,7 @@ impl Collect for Server {
         let labels = [("backend", self.backend.as_str()), ("server", self.authority.as_str())];
         let pool = self.pool();
         for (name, help, value) in [
+            ("portcullis.upstream.connections.max", "The most connections there can be", pool.max),
             ("portcullis.upstream.connections.open", "Connections, idle ones included", pool.open),
             ("portcullis.upstream.connections.idle", "Connections that nobody uses", pool.idle),
             ("portcullis.upstream.connections.pending", "Requests that wait for a connection", pool.pending),
@@ -217,6 +219,7 @@ impl Collect for Server {
         ] {
             sink.counter(name, help, &labels, counter.get());
         }
+        sink.timer("portcullis.upstream.connections.wait", "Waits for a connection", &labels, &counts.wait);
         sink.timer("portcullis.upstream.connect", "Connecting, TLS included", &labels, &counts.connect);
         for reason in Reason::ALL {
             let failed = counts.failures[*reason as usize].get();

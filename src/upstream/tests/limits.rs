@@ -237,9 +237,51 @@ fn a_wait_for_a_connection_ends_with_the_deadline_too() {
             &changed,
             &Cancel::default(),
         );
-        let error = fails(outcome, reason, "connections were in use");
+        let error = fails(outcome, reason, "while 1 of 1 connections of the server and 1 of 1 in all were taken");
         assert!(!error.marks.waited.is_zero() && error.marks.waited < LONG);
     }
     drop(held);
     is_idle(&server, 0);
+}
+
+/// Whoever waits says so: otherwise the housekeeper would take the worker for a busy one.
+#[test]
+fn waits_are_phases() {
+    use crate::phase::{Phase, PhaseHandle, PhaseSlot, adopt};
+    fn until(slot: &PhaseSlot, phase: Phase) {
+        let bound = Deadline::after(LONG);
+        while slot.read().0 != phase {
+            assert!(!bound.has_passed(), "never in {phase:?}");
+            std::thread::yield_now();
+        }
+    }
+    let handle = PhaseHandle { slot: Arc::default(), tick: Arc::default() };
+    let (slot, seen) = (handle.slot.clone(), handle.slot.clone());
+    let (go, may_go) = std::sync::mpsc::channel();
+    let may_go = std::sync::Mutex::new(may_go);
+    let origin = Origin::start(move |number, peer| {
+        peer.head();
+        if number == 0 {
+            return peer.send(OK);
+        }
+        until(&seen, Phase::Upstream);
+        peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe");
+        may_go.lock().unwrap().recv().unwrap();
+        until(&seen, Phase::Upstream);
+        peer.send("llo");
+    });
+    let server = server_at(origin.address, 1, &ConnectionLimit::new(1));
+    let held = get(&server);
+    let waiting = server.clone();
+    let waiter = std::thread::spawn(move || {
+        let _adopted = adopt(handle);
+        let mut answer = get(&waiting).unwrap();
+        assert_eq!(answer.body.read(&mut [0; 9]).unwrap(), 2);
+        go.send(()).unwrap();
+        assert_eq!(drain(&mut answer).unwrap(), "llo");
+    });
+    until(&slot, Phase::Pool);
+    drop(held);
+    waiter.join().unwrap();
+    assert_eq!(slot.read().0, Phase::Vacant);
 }
