@@ -100,7 +100,7 @@ impl Exchange<'_> {
     /// Takes a connection, sends the request and waits until the final head begins.
     fn begin(&mut self, input: &mut Input) -> Result<(), Fault> {
         announce(&mut self.outgoing.octets, self.framing)?;
-        let lease = Lease::take(self.server, self.lease_limits(), &mut self.marks)?;
+        let lease = Lease::take(self.server, self.lease_limits(), &mut self.marks, self.cancel)?;
         self.marks.reused = lease.is_reused();
         self.progress.lease = Some(lease);
         match self.attempt(input) {

@@ -6,8 +6,10 @@
 use super::CallMarks;
 use super::error::Fault;
 use super::link::Link;
-use super::pool::{Grant, Idle, patience};
+use super::pool::{Grant, Idle, NotGranted, patience};
 use super::server::Server;
+use crate::cancel::Cancel;
+use crate::client::ClientError;
 use crate::deadline::{Deadline, Stopwatch};
 use crate::phase::{Phase, enter};
 use crate::reason::Reason;
@@ -33,18 +35,26 @@ pub(super) struct LeaseLimits {
 
 impl Lease {
     /// A connection to `server`: a living idle one, or a new one.
-    pub(super) fn take(server: &Arc<Server>, limits: LeaseLimits, marks: &mut CallMarks) -> Result<Self, Fault> {
+    pub(super) fn take(
+        server: &Arc<Server>,
+        limits: LeaseLimits,
+        marks: &mut CallMarks,
+        cancel: &Cancel,
+    ) -> Result<Self, Fault> {
         let mut watch = None;
         let by = patience(limits.wait, limits.deadline);
-        let grant = server.limit().check_out(server.shelf(), by, || {
+        let grant = server.limit().check_out(server.shelf(), by, |switch| {
             watch = Some(Stopwatch::start());
-            enter(Phase::Pool)
+            Ok((enter(Phase::Pool), cancel.arm(switch)?))
         });
         if let Some(watch) = watch {
             marks.waited = watch.elapsed();
             server.counts.wait.record(marks.waited);
         }
-        let grant = grant.map_err(|_| none_free(server, limits.deadline))?;
+        let grant = grant.map_err(|why| match why {
+            NotGranted::Expired => none_free(server, limits.deadline),
+            NotGranted::Cancelled => Fault::client(ClientError::Gone),
+        })?;
         let mut lease = Self { link: None, server: server.clone(), settled: false, reused: false };
         if let Grant::Reuse(idle) = grant {
             lease.link = living(server, idle);

@@ -113,7 +113,7 @@ impl Server {
         self.limit.put_back(self.shelf, cold, closed);
     }
 
-    pub(super) fn limit(&self) -> &ConnectionLimit {
+    pub(super) fn limit(&self) -> &Arc<ConnectionLimit> {
         &self.limit
     }
 

@@ -185,6 +185,32 @@ fn a_thrown_switch_ends_the_wait_for_an_answer() {
 }
 
 #[test]
+fn a_thrown_switch_ends_the_wait_for_a_connection() {
+    let origin = Origin::answering(OK);
+    let server = server_at(origin.address, 1, &ConnectionLimit::new(1));
+    let held = get(&server).unwrap();
+    let cancel = Arc::new(Cancel::default());
+    let (waiting, switch) = (server.clone(), cancel.clone());
+    let limits = CallLimits { connection_request_timeout: None, ..limits() };
+    let waiter = std::thread::spawn(move || {
+        Caller::new().call(&waiting, request("GET", "/", &[]), &mut TestClient::silent(), &limits, &switch)
+    });
+    let bound = Deadline::after(LONG);
+    while server.pool().pending == 0 {
+        assert!(!bound.has_passed());
+        std::thread::yield_now();
+    }
+    cancel.throw();
+    let error = fails(waiter.join().unwrap(), Reason::ClientAborted, "");
+    assert_eq!((error.client, error.marks.attempts), (Some(ClientError::Gone), 0));
+    // Thrown before, it does not even begin to wait.
+    let outcome = Caller::new().call(&server, request("GET", "/", &[]), &mut TestClient::silent(), &limits, &cancel);
+    fails(outcome, Reason::ClientAborted, "");
+    drop(held);
+    is_idle(&server, 0);
+}
+
+#[test]
 fn a_thrown_switch_ends_the_wait_for_a_body() {
     let cancel = Arc::new(Cancel::default());
     let origin = Origin::start(|_, peer| {
