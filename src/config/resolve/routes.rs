@@ -5,6 +5,7 @@ use super::zuul::headers;
 use crate::config::fault::{Fault, Place};
 use crate::config::model::{RouteConfig, RouteTarget, ServerAddress};
 use crate::config::settings::{Read, Setting, Settings};
+use std::collections::{BTreeSet, HashSet};
 
 /// Routes in order, each with where it was written and, for url routes, its server.
 #[derive(Debug, Default)]
@@ -64,13 +65,12 @@ impl RouteList {
 /// The routes of the settings.
 pub(super) fn routes(settings: &Settings, faults: &mut Vec<Fault>) -> RouteList {
     let mut list = RouteList::default();
-    let mut keys: Vec<&str> = Vec::new();
+    let mut keys: HashSet<&str> = HashSet::new();
     for setting in settings.iter().filter(|setting| setting.key.name.starts_with("zuul.routes.<id>")) {
         let key = setting.ids[0].as_str();
-        if keys.contains(&key) {
+        if !keys.insert(key) {
             continue;
         }
-        keys.push(key);
         let route =
             OneRoute { read: settings.one(key), key, first: setting, retryable: settings.all().flag("zuul.retryable") };
         if let Some(route) = route.resolve(faults) {
@@ -142,7 +142,7 @@ impl OneRoute<'_> {
     }
 
     /// Absent: the global list. Null and empty: nothing is sensitive. A value: that list alone.
-    fn sensitive_headers(&self, faults: &mut Vec<Fault>) -> Option<std::collections::BTreeSet<String>> {
+    fn sensitive_headers(&self, faults: &mut Vec<Fault>) -> Option<BTreeSet<String>> {
         let own = self.read.setting("zuul.routes.<id>.sensitive-headers").map(|setting| headers(setting, faults));
         match self.read.flag("zuul.routes.<id>.custom-sensitive-headers") {
             Some(false) => None,
