@@ -54,6 +54,9 @@ impl Name {
 
     fn append(&mut self, text: &str) {
         let mut rest = text;
+        if rest.is_empty() {
+            self.0.push(Element::Word(String::new()));
+        }
         while !rest.is_empty() {
             rest = match bracketed(rest) {
                 Some((inside, after)) => {
@@ -166,6 +169,9 @@ mod tests {
         check("a[b", &[word("a[b")]);
         check("[b", &[word("[b")]);
         check("a[]", &[word("a[]")]);
+        check("", &[word("")]);
+        check(".a", &[word(".a")]);
+        check("a.", &[word("a")]);
         check("é[x]", &[word("é"), Element::Quoted("x".into())]);
     }
 

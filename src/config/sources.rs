@@ -145,6 +145,10 @@ impl<'a> Flattening<'a> {
         let mut lines: HashMap<String, usize> = HashMap::new();
         for (key, node) in map {
             let name = name.child(&key.text);
+            if key.text.trim().is_empty() {
+                self.fault(key.line, &name.to_string(), "a key without a name");
+                continue;
+            }
             match lines.get(&key.text) {
                 Some(first) => self.fault(key.line, &name.to_string(), &format!("given twice, first on line {first}")),
                 None => {
@@ -237,6 +241,7 @@ mod tests {
     fn what_is_no_configuration_is_refused() {
         assert_eq!(entries("a.yaml", "- a\n- b\n").len(), 1);
         assert_eq!(entries("a.yaml", "just words\n"), ["error: a.yaml:1: a configuration is made of keys with values"]);
+        assert_eq!(entries("a.yaml", "a:\n  \"\": 1\n"), ["error: a.yaml:2: a.: a key without a name"]);
         assert!(entries("a.yaml", "a: [1\n")[0].starts_with("error: a.yaml:2: this is no YAML"));
         assert_eq!(entries("a.properties", "a=\\u1\n"), ["error: a.properties:1: a malformed \\u escape"]);
     }

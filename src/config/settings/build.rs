@@ -28,8 +28,8 @@ pub(crate) fn merge(documents: &[Document], environment: &[(String, String)], fa
 
 struct Building<'a> {
     settings: Settings,
-    /// The first name of each namespace that is not read.
-    unread: Vec<(String, String, Place)>,
+    /// Each namespace that is not read, with the warning about its first name.
+    unread: Vec<(String, Fault)>,
     /// Keys without effect that were told already.
     told: HashSet<&'static str>,
     faults: &'a mut Vec<Fault>,
@@ -72,8 +72,10 @@ impl Building<'_> {
         }
         if !catalogue::reads(&entry.name) {
             let namespace = namespace(&entry.name);
-            if !self.unread.iter().any(|(told, ..)| *told == namespace) {
-                self.unread.push((namespace, name, entry.place.clone()));
+            if !self.unread.iter().any(|(told, _)| *told == namespace) {
+                let near = nearest(&namespace, NAMESPACES).map(str::to_string).or_else(|| catalogue::near(&entry.name));
+                let fault = Fault::warning(&entry.place, name, format!("{namespace}.* is not read here")).meaning(near);
+                self.unread.push((namespace, fault));
             }
             return;
         }
@@ -136,14 +138,9 @@ impl Building<'_> {
 
     /// One warning for each namespace that is not read, unless a placeholder used it.
     fn tell_unread(&mut self, names: &Names) {
-        for (namespace, name, place) in &self.unread {
-            if names.used.borrow().contains(namespace) {
-                continue;
-            }
-            let near = nearest(namespace, NAMESPACES).map(str::to_string);
-            let message = format!("{namespace}.* is not read here");
-            self.faults.push(Fault::warning(place, name.clone(), message).meaning(near));
-        }
+        let used = names.used.borrow();
+        let unused = self.unread.drain(..).filter(|(namespace, _)| !used.contains(namespace));
+        self.faults.extend(unused.map(|(_, fault)| fault));
     }
 }
 
