@@ -30,6 +30,16 @@ pub enum Place {
 }
 
 impl Place {
+    /// How strong the source is: the command line wins over the environment, that over files.
+    pub(crate) fn rank(&self) -> u8 {
+        match self {
+            Self::Default => 0,
+            Self::File(..) => 1,
+            Self::Environment(_) => 2,
+            Self::Arguments => 3,
+        }
+    }
+
     /// The file, if it is one.
     pub fn file(&self) -> Option<&Path> {
         match self {

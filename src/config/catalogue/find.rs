@@ -134,15 +134,16 @@ pub(crate) fn is_above(name: &Name) -> bool {
 
 /// The name that was probably meant: one word differs a little, or the last word stands elsewhere in the same namespace.
 pub(crate) fn near(name: &Name) -> Option<String> {
-    let texts: Vec<_> = name.0.iter().map(Element::text).collect();
-    misspelt(&texts).or_else(|| misplaced(&texts))
+    misspelt(name).or_else(|| misplaced(name))
 }
 
-fn misspelt(texts: &[String]) -> Option<String> {
+/// The name of which one word was misspelt a little.
+pub(crate) fn misspelt(name: &Name) -> Option<String> {
+    let texts: Vec<_> = name.0.iter().map(Element::text).collect();
     let one_off = patterns().iter().filter_map(|pattern| {
         let mut wrong = None;
         (pattern.parts.len() == texts.len()).then_some(())?;
-        for (part, text) in pattern.parts.iter().zip(texts) {
+        for (part, text) in pattern.parts.iter().zip(&texts) {
             match part {
                 Part::Word { uniform: expected, text: right } if *expected != uniform(text) => {
                     wrong.replace((right, text)).is_none().then_some(())?;
@@ -156,11 +157,11 @@ fn misspelt(texts: &[String]) -> Option<String> {
     let (_, _, text) = candidates.first()?;
     let right = nearest(text, candidates.iter().map(|(_, right, _)| right.as_str()))?;
     let (pattern, ..) = candidates.iter().find(|(_, candidate, _)| candidate.as_str() == right)?;
-    Some(written(&pattern.parts, texts))
+    Some(written(&pattern.parts, &texts))
 }
 
-fn misplaced(texts: &[String]) -> Option<String> {
-    let (first, last) = (uniform(texts.first()?), uniform(texts.last()?));
+fn misplaced(name: &Name) -> Option<String> {
+    let (first, last) = (uniform(&name.0.first()?.text()), uniform(&name.0.last()?.text()));
     let is = |part: Option<&Part>, word: &str| matches!(part, Some(Part::Word { uniform, .. }) if uniform == word);
     let pattern = patterns().iter().find(|p| is(p.parts.first(), &first) && is(p.parts.last(), &last))?;
     Some(pattern.key.name.replace("...>", ">"))

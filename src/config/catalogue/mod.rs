@@ -14,7 +14,7 @@ mod server;
 mod spring;
 mod zuul;
 
-pub(crate) use find::{NAMESPACES, by_variable, find, is_above, near, reads};
+pub(crate) use find::{NAMESPACES, by_variable, find, is_above, misspelt, near, reads};
 
 use std::fmt;
 use std::sync::LazyLock;

@@ -78,14 +78,10 @@ impl Isolation<'_> {
             None => return Some(needed),
         };
         if let Some(setting) = read.setting(TIMEOUT).filter(|_| time < needed) {
-            let message = format!(
-                "{} ms is less than the {} ms that {} may take by Ribbon's keys: (ReadTimeout + ConnectTimeout) x \
-                 (MaxAutoRetries + 1) x (MaxAutoRetriesNextServer + 1)",
-                time.as_millis(),
-                needed.as_millis(),
-                self.id
-            );
-            faults.push(Fault::warning(&setting.place, setting.name.clone(), message));
+            let fault = Fault::warning(&setting.place, setting.name.clone(), below(time, needed));
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
         }
         Some(time)
     }
@@ -95,6 +91,15 @@ impl Isolation<'_> {
         let own = self.settings.one(self.id);
         own.time(TIMEOUT).flatten().filter(|_| own.flag(ENABLED) != Some(false))
     }
+}
+
+fn below(time: Duration, needed: Duration) -> String {
+    format!(
+        "{} ms is less than the {} ms that Ribbon's keys allow: (ReadTimeout + ConnectTimeout) x (MaxAutoRetries + 1) x \
+         (MaxAutoRetriesNextServer + 1)",
+        time.as_millis(),
+        needed.as_millis()
+    )
 }
 
 /// Zuul's formula; the factor of the next server counts even though nothing is retried by default.
