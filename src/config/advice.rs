@@ -114,7 +114,7 @@ fn connections(config: &Config) -> Vec<Advice> {
             BackendKind::Service => "ribbon.MaxConnectionsPerHost",
         };
         let message = format!(
-            "{most} connections for up to {wanted} requests at once to {}: the others wait for one, and get 503 upstream_pool_timeout",
+            "{most} connections for up to {wanted} requests at once to {}: the others wait for one, then get 503 upstream_pool_timeout",
             ids.join(", ")
         );
         remark(key, message)

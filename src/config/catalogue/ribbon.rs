@@ -64,6 +64,7 @@ const PAIRS: &[Key] = for_all_and_for_one![
     "ConnectionPoolCleanerTaskEnabled", Kind::Any, "", Effect::Inert("a pooled connection is probed before its use"), "";
     "ConnIdleEvictTimeMilliSeconds", Kind::Any, "", Effect::Inert("a pooled connection is probed before its use"), "";
     "ConnectionManagerTimeout", Kind::Any, "", Effect::Inert("write zuul.host.connection-request-timeout-millis"), "";
+    "SocketTimeout", Kind::Any, "", Effect::Inert("nobody reads it; write ReadTimeout"), "";
     "MaxHttpConnectionsPerHost", Kind::Any, "", Effect::Inert(NOT_READ), "";
     "MaxTotalHttpConnections", Kind::Any, "", Effect::Inert(NOT_READ), "";
     "EnableConnectionPool", Kind::Any, "", Effect::Inert("connections are always pooled"), "";

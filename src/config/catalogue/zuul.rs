@@ -93,6 +93,7 @@ pub(super) const KEYS: &[Key] = &[
     inert("zuul.use-filter", SERVLETS),
     inert("zuul.trace-request-body", "no traces are kept, so no body is"),
     inert("zuul.ribbon.eager-load.**", "nothing is loaded lazily"),
+    inert("zuul.ribbon.**", "there is one HTTP client"),
     inert("zuul.<filter>.<type>.disable", "the Java filter of that name is not here"),
     inert("zuul.filter.**", "Groovy filters are not loaded"),
     inert("zuul.debug.**", "there is no such debugging"),

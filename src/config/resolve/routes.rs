@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 
 /// Routes in order, each with where it was written and, for url routes, its server.
 #[derive(Debug, Default)]
-pub(crate) struct RouteList {
+pub(super) struct RouteList {
     routes: Vec<Route>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Route {
 
 impl RouteList {
     /// Adds a route. An id that was there is an error; a path that was there is taken over, as in Zuul, with a warning.
-    pub(crate) fn push(&mut self, route: Route, faults: &mut Vec<Fault>) {
+    fn push(&mut self, route: Route, faults: &mut Vec<Fault>) {
         if let Some(first) = self.routes.iter().find(|first| first.config.id == route.config.id) {
             let message = format!("a second route of the id {}, first at {}", route.config.id, first.place);
             faults.push(Fault::error(&route.place, route.name, message));
@@ -43,17 +43,15 @@ impl RouteList {
         }
     }
 
-    /// Adds the routes of a route file; its lists of servers by service come back.
-    pub(crate) fn extend(
-        &mut self,
-        (routes, services): (Vec<Route>, Vec<(String, Setting)>),
-        faults: &mut Vec<Fault>,
-    ) -> Vec<(String, Setting)> {
-        routes.into_iter().for_each(|route| self.push(route, faults));
-        services
+    /// Adds the routes of a route file, which says nothing of retries.
+    pub(super) fn add(&mut self, routes: Vec<Route>, retryable: bool, faults: &mut Vec<Fault>) {
+        for mut route in routes {
+            route.config.retryable = retryable;
+            self.push(route, faults);
+        }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Route> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Route> {
         self.routes.iter()
     }
 
