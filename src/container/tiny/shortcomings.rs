@@ -29,7 +29,7 @@ pub fn shortcomings() -> &'static [(&'static str, &'static str)] {
         ),
         (
             "some broken heads leave no trace",
-            "the crate trims lines (a folded field line becomes a field), cuts what follows the version in the request line, and closes without an answer on octets above 127",
+            "the crate trims lines and values of white space of any kind (a folded field line becomes a field), cuts what follows the version in the request line, and closes without an answer on octets above 127",
         ),
         ("HTTP/2.0 in a request line holds a thread for ever", "the crate waits for its own unfinished answer"),
         ("an aborted connect can end a thread", "the crate unwraps the address of a peer that is gone already"),
