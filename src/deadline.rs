@@ -70,6 +70,27 @@ impl Deadline {
     }
 }
 
+/// How long something took: for marks in logs and metrics, and for time that does not count.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// Starts now.
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// When it was started.
+    pub fn started(self) -> Instant {
+        self.0
+    }
+
+    /// The time since.
+    pub fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

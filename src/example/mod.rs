@@ -85,7 +85,7 @@ fn after_pause(head: &RequestHead, client: &mut dyn Client, default: u64, reply:
         Ok(pause) => Duration::from_millis(pause),
         Err(refusal) => return refusal.send(head, client),
     };
-    match pause::pause(pause, client.cancel()) {
+    match pause::pause(pause, &client.cancel()) {
         Ok(()) => reply().send(head, client),
         Err(_) => Ending::Abort,
     }

@@ -67,12 +67,11 @@ impl Actuator {
 
     /// The answer to `head`; `None` when its path is none of the actuator's.
     pub fn page(&self, head: &RequestHead) -> Option<Reply> {
-        self.page_at(head.path(), head)
+        self.page_at(head, head.path(), head.query().unwrap_or_default())
     }
 
-    /// As if `head` had asked for `path`: for routes that lead to one of the gateway's own pages.
-    pub fn page_at(&self, path: &[u8], head: &RequestHead) -> Option<Reply> {
-        let query = head.query().unwrap_or_default();
+    /// The answer to a request that was forwarded to another path and query (`forward:`).
+    pub fn page_at(&self, head: &RequestHead, path: &[u8], query: &[u8]) -> Option<Reply> {
         let ask = Ask { method: head.method(), path, query, host: head.host() };
         self.answer(ask).map(|page| page.into_reply(head, SystemTime::now()))
     }

@@ -280,8 +280,8 @@ impl Client for TinyClient {
         self.persists && !self.ends_by_itself
     }
 
-    fn cancel(&self) -> &Cancel {
-        &self.cancel
+    fn cancel(&self) -> Arc<Cancel> {
+        self.cancel.clone()
     }
 }
 

@@ -1,0 +1,101 @@
+//! The only place that speaks ureq's language: an Agent with nothing of its own but HTTP, and the hollow transport that it is given.
+//!
+//! No pool, no redirects, no proxy from the environment, no field added, no timeout, no look-up: connections, time and names are ours.
+
+use super::buffers::{ExchangeBuffers, LARGEST};
+use super::cell::{self, Broken};
+use super::error::Fault;
+use crate::reason::Reason;
+use std::io;
+use ureq::config::Config;
+use ureq::http::Uri;
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTimeout, Transport};
+
+/// The Agent of one thread.
+pub(super) fn agent() -> ureq::Agent {
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .proxy(None)
+        .save_redirect_history(false)
+        .user_agent("")
+        .accept("")
+        .accept_encoding("")
+        .allow_non_standard_methods(true)
+        .max_response_header_size(LARGEST - 1)
+        .max_idle_connections(0)
+        .max_idle_connections_per_host(0)
+        .timeout_await_100(None)
+        .build();
+    ureq::Agent::with_parts(config, HollowConnector, NoResolver)
+}
+
+/// What an error of ureq's own means, by whether the request was on its way.
+pub(super) fn fault(error: &ureq::Error, sent: bool) -> Fault {
+    match (error, sent) {
+        (ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..), true) => {
+            Fault::bad_response(error.to_string())
+        }
+        (ureq::Error::Protocol(_) | ureq::Error::Http(_) | ureq::Error::BadUri(_), false) => {
+            Fault::new(Reason::BadRequest, error.to_string())
+        }
+        (ureq::Error::Io(_), true) => Fault::aborted(error.to_string()),
+        _ => Fault::new(Reason::Internal, error.to_string()),
+    }
+}
+
+/// Names are looked up when a connection has to be made, and not here.
+#[derive(Debug)]
+struct NoResolver;
+
+impl Resolver for NoResolver {
+    fn resolve(&self, _: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        Ok(self.empty())
+    }
+}
+
+#[derive(Debug)]
+struct HollowConnector;
+
+impl Connector for HollowConnector {
+    type Out = Hollow;
+
+    fn connect(&self, _: &ConnectionDetails, _: Option<()>) -> Result<Option<Hollow>, ureq::Error> {
+        Ok(Some(cell::wire(|wire| Hollow { buffers: ExchangeBuffers::new(wire.longest_line()), tls: wire.is_tls() })))
+    }
+}
+
+/// Buffers, and otherwise what the wire in the cell can do.
+#[derive(Debug)]
+struct Hollow {
+    buffers: ExchangeBuffers,
+    tls: bool,
+}
+
+impl Transport for Hollow {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        &mut self.buffers
+    }
+
+    fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), ureq::Error> {
+        cell::wire(|wire| wire.send(&self.buffers.output[..amount])).map_err(broken)
+    }
+
+    fn await_input(&mut self, _: NextTimeout) -> Result<bool, ureq::Error> {
+        cell::wire(|wire| wire.fill(&mut self.buffers.input)).map_err(broken)
+    }
+
+    fn is_open(&mut self) -> bool {
+        cell::wire(|wire| wire.settle())
+    }
+
+    fn is_tls(&self) -> bool {
+        self.tls
+    }
+}
+
+/// ureq takes some kinds of errors for the end of a body; this is none of them. What happened is kept by the wire.
+fn broken(_: Broken) -> ureq::Error {
+    io::Error::from(io::ErrorKind::Other).into()
+}

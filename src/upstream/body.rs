@@ -1,0 +1,234 @@
+//! The body of an answer, read by whichever thread sends it on. It holds its connection until its end, or until it is dropped.
+
+use super::buffers::Input;
+use super::cell::{self, Broken, Wire};
+use super::error::{CallError, Fault};
+use super::framing::AnswerFraming;
+use super::lease::Lease;
+use super::{CallMarks, agent};
+use crate::cancel::ShutDown;
+use crate::client::ClientError;
+use crate::deadline::Deadline;
+use crate::phase::{Phase, enter};
+use crate::reason::Reason;
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How much is decoded ahead when somebody asks whether there is more.
+const AHEAD: usize = 8 * 1024;
+
+/// The body of an answer.
+///
+/// Dropped before its end, it closes the connection; read to its end, it has given the connection back.
+pub struct AnswerBody {
+    length: Option<u64>,
+    source: Option<Box<Source>>,
+    ahead: Vec<u8>,
+}
+
+struct Source {
+    reader: ureq::BodyReader<'static>,
+    flow: Flow,
+    delivered: u64,
+}
+
+/// The wire of a body.
+pub(super) struct Flow {
+    pub(super) lease: Lease,
+    pub(super) framing: AnswerFraming,
+    pub(super) may_reuse: bool,
+    pub(super) read_timeout: Option<Duration>,
+    pub(super) left_over: usize,
+    pub(super) marks: CallMarks,
+    /// Nothing may be waited for.
+    pub(super) at_once: bool,
+    pub(super) fault: Option<Fault>,
+}
+
+impl AnswerBody {
+    /// None.
+    pub(super) fn empty() -> Self {
+        Self { length: Some(0), source: None, ahead: Vec::new() }
+    }
+
+    pub(super) fn new(reader: ureq::BodyReader<'static>, flow: Flow) -> Self {
+        let length = match flow.framing {
+            AnswerFraming::None => Some(0),
+            AnswerFraming::Exactly(length) => Some(length),
+            AnswerFraming::Chunked | AnswerFraming::UntilClose => None,
+        };
+        Self { length, source: Some(Box::new(Source { reader, flow, delivered: 0 })), ahead: Vec::new() }
+    }
+
+    /// The length of the whole body, when it was announced.
+    pub fn length(&self) -> Option<u64> {
+        self.length
+    }
+
+    /// Whether the next [`Self::read`] will not wait: octets are here, or the end, or a failure.
+    pub fn has_buffered(&mut self) -> bool {
+        let Some(source) = &mut self.source else { return true };
+        if !self.ahead.is_empty() || source.flow.fault.is_some() {
+            return true;
+        }
+        if matches!(source.flow.framing, AnswerFraming::Exactly(_)) {
+            return source.flow.left_over > 0;
+        }
+        self.decode_ahead()
+    }
+
+    /// Reads some octets, waiting for them up to the read timeout; 0 means that the body is complete. `into` must not be empty.
+    ///
+    /// # Errors
+    /// [`Reason::UpstreamAborted`] when the body was cut, [`Reason::Timeout`], [`Reason::UpstreamBadResponse`] for broken framing, or
+    /// a client error when the switch of [`Self::shut_down_handle`] was thrown. Nothing can be read afterwards.
+    pub fn read(&mut self, into: &mut [u8]) -> Result<usize, CallError> {
+        if !self.ahead.is_empty() {
+            let count = into.len().min(self.ahead.len());
+            into[..count].copy_from_slice(&self.ahead[..count]);
+            self.ahead.drain(..count);
+            return Ok(count);
+        }
+        let Some(source) = &mut self.source else { return Ok(0) };
+        match source.read(into) {
+            Ok(0) => {
+                self.source = None;
+                Ok(0)
+            }
+            Ok(count) => {
+                if source.is_delivered() {
+                    self.source = None;
+                }
+                Ok(count)
+            }
+            Err(fault) => {
+                let (server, marks) = (source.flow.lease.server().clone(), source.flow.marks);
+                server.failed(fault.reason);
+                source.flow.fault = Some(fault.clone());
+                Err(fault.with(marks))
+            }
+        }
+    }
+
+    /// What ends the exchange from another thread, to be armed while the body is sent on; `None` when the connection is given back.
+    pub fn shut_down_handle(&mut self) -> Option<Arc<dyn ShutDown>> {
+        let link = self.source.as_mut()?.flow.lease.link().ok()?;
+        Some(link.begin())
+    }
+
+    /// Decodes what is here, which for a chunked body is the only way to know whether it holds anything.
+    fn decode_ahead(&mut self) -> bool {
+        let Some(source) = &mut self.source else { return true };
+        self.ahead.resize(AHEAD, 0);
+        source.flow.at_once = true;
+        let decoded = source.read(&mut self.ahead);
+        source.flow.at_once = false;
+        self.ahead.truncate(*decoded.as_ref().unwrap_or(&0));
+        match decoded {
+            Ok(0) => self.source = None,
+            Ok(_) => {}
+            Err(fault) if fault == would_wait() => return false,
+            Err(fault) => source.flow.fault = Some(fault),
+        }
+        true
+    }
+}
+
+impl std::fmt::Debug for AnswerBody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AnswerBody").field("length", &self.length).field("at_end", &self.source.is_none()).finish()
+    }
+}
+
+impl Source {
+    fn read(&mut self, into: &mut [u8]) -> Result<usize, Fault> {
+        if let Some(fault) = self.flow.fault.take() {
+            return Err(fault);
+        }
+        let reader = &mut self.reader;
+        let read = cell::lend(&mut self.flow, || reader.read(into));
+        match (read, self.flow.fault.take()) {
+            (_, Some(fault)) => Err(fault),
+            (Ok(count), None) => {
+                self.delivered += count as u64;
+                Ok(count)
+            }
+            (Err(error), None) => Err(agent::fault(&error.into(), true)),
+        }
+    }
+
+    /// Whether the whole body was delivered; then the connection is settled without anybody asking for the end.
+    fn is_delivered(&mut self) -> bool {
+        self.flow.framing == AnswerFraming::Exactly(self.delivered) && self.read(&mut [0]).is_ok()
+    }
+}
+
+impl Flow {
+    fn receive(&mut self, input: &mut Input) -> Result<bool, Fault> {
+        let space = input.space();
+        if space.is_empty() {
+            return Err(Fault::bad_response("the chunked body holds too long a line"));
+        }
+        let link = self.lease.link()?;
+        let received = if self.at_once {
+            link.receive_now(space)
+        } else {
+            let _phase = enter(Phase::Upstream);
+            link.receive(space, Deadline::after_some(self.read_timeout))
+        };
+        let cut = !matches!(received, Ok(1..)) && link.was_cut();
+        match received {
+            _ if cut => Err(Fault::client(ClientError::Gone)),
+            Ok(0) if self.framing == AnswerFraming::UntilClose => Ok(false),
+            Ok(0) => Err(Fault::aborted("closed inside the body")),
+            Ok(count) => {
+                input.received(count);
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(would_wait()),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                Err(Fault::new(Reason::Timeout, "the read timeout passed inside the body"))
+            }
+            Err(error) => Err(Fault::io(&error, "inside the body")),
+        }
+    }
+}
+
+impl Wire for Flow {
+    fn send(&mut self, _: &[u8]) -> Result<(), Broken> {
+        self.fault = Some(Fault::new(Reason::Internal, "octets to send after the answer"));
+        Err(Broken)
+    }
+
+    fn fill(&mut self, input: &mut Input) -> Result<bool, Broken> {
+        self.receive(input).map_err(|fault| {
+            self.fault = Some(fault);
+            Broken
+        })
+    }
+
+    fn left_over(&mut self, octets: usize) {
+        self.left_over = octets;
+    }
+
+    fn settle(&mut self) -> bool {
+        if self.may_reuse {
+            self.lease.settle();
+        }
+        self.may_reuse
+    }
+
+    fn is_tls(&self) -> bool {
+        self.lease.server().is_tls()
+    }
+
+    fn longest_line(&self) -> usize {
+        0
+    }
+}
+
+/// Not a failure: what [`AnswerBody::has_buffered`] wants to know.
+fn would_wait() -> Fault {
+    Fault::new(Reason::Timeout, "nothing is here")
+}

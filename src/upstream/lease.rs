@@ -1,0 +1,140 @@
+//! A connection while somebody uses it: a guard that gives it back to its pool, or closes it.
+//!
+//! It is pooled if and only if [`Lease::settle`] was the last thing that was done with it; whoever drops a lease halfway closes the
+//! connection, so that no rest of an answer can become the next one's beginning. Dropping does no blocking work.
+
+use super::CallMarks;
+use super::error::Fault;
+use super::link::Link;
+use super::pool::{Grant, Idle, patience};
+use super::server::Server;
+use crate::deadline::{Deadline, Stopwatch};
+use crate::phase::{Phase, enter};
+use crate::reason::Reason;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A connection in use, or the right to open one.
+pub(super) struct Lease {
+    link: Option<Link>,
+    server: Arc<Server>,
+    settled: bool,
+    /// Whether it was used before.
+    reused: bool,
+}
+
+/// What bounds the way to a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LeaseLimits {
+    pub(super) deadline: Deadline,
+    pub(super) connect: Duration,
+    pub(super) wait: Option<Duration>,
+}
+
+impl Lease {
+    /// A connection to `server`: a living idle one, or a new one.
+    pub(super) fn take(server: &Arc<Server>, limits: LeaseLimits, marks: &mut CallMarks) -> Result<Self, Fault> {
+        let mut watch = None;
+        let by = patience(limits.wait, limits.deadline);
+        let grant = server.limit().check_out(server.shelf(), by, || {
+            watch = Some(Stopwatch::start());
+            enter(Phase::Pool)
+        });
+        marks.waited = watch.map_or(Duration::ZERO, Stopwatch::elapsed);
+        let grant = grant.map_err(|_| none_free(server, limits.deadline))?;
+        let mut lease = Self { link: None, server: server.clone(), settled: false, reused: false };
+        if let Grant::Reuse(idle) = grant {
+            lease.link = living(server, idle);
+        }
+        match lease.link {
+            Some(_) => lease.reused = true,
+            None => lease.open(limits, marks)?,
+        }
+        Ok(lease)
+    }
+
+    /// Closes the connection and opens another in its place.
+    pub(super) fn reopen(&mut self, limits: LeaseLimits, marks: &mut CallMarks) -> Result<(), Fault> {
+        self.link = None;
+        self.settled = false;
+        self.reused = false;
+        self.open(limits, marks)
+    }
+
+    /// The connection. Whatever is done with it, it has to be settled anew.
+    pub(super) fn link(&mut self) -> Result<&mut Link, Fault> {
+        self.settled = false;
+        self.link.as_mut().ok_or_else(|| Fault::new(Reason::Internal, "a lease without a connection"))
+    }
+
+    /// The exchange is over and nothing of it is left: the connection can be used again, if nothing else is done with it.
+    pub(super) fn settle(&mut self) {
+        self.settled = true;
+    }
+
+    /// The end of an exchange whose answer has no body: the connection goes back if it was settled and `may_reuse`.
+    pub(super) fn finish(mut self, may_reuse: bool) {
+        self.settled &= may_reuse;
+    }
+
+    /// The upstream closes idle connections after `timeout`.
+    pub(super) fn closes_after(&mut self, timeout: Duration) {
+        if let Some(link) = &mut self.link {
+            link.closes_after(timeout);
+        }
+    }
+
+    /// Whether the connection was used before.
+    pub(super) fn is_reused(&self) -> bool {
+        self.reused
+    }
+
+    /// Whose connection it is.
+    pub(super) fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+
+    fn open(&mut self, limits: LeaseLimits, marks: &mut CallMarks) -> Result<(), Fault> {
+        let watch = Stopwatch::start();
+        let _phase = enter(Phase::Connect);
+        let opened = self.server.connect(Deadline::after(limits.connect), limits.deadline);
+        marks.connect += watch.elapsed();
+        self.link = Some(opened?);
+        Ok(())
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let (limit, shelf) = (self.server.limit(), self.server.shelf());
+        match self.link.take() {
+            Some(link) if self.settled && link.end() && link.may_idle() => {
+                limit.park(shelf, link, Stopwatch::start().started());
+            }
+            link => {
+                drop(link);
+                limit.release(shelf);
+            }
+        }
+    }
+}
+
+/// The first idle connection that lives; the dead ones are closed.
+fn living(server: &Server, first: Idle) -> Option<Link> {
+    let now = Stopwatch::start().started();
+    let mut idle = first;
+    loop {
+        if server.is_usable(&mut idle, now) {
+            return Some(idle.link);
+        }
+        drop(idle);
+        idle = server.limit().exchange(server.shelf())?;
+    }
+}
+
+fn none_free(server: &Server, deadline: Deadline) -> Fault {
+    let counts = server.limit().counts(server.shelf());
+    let what = if deadline.has_passed() { "the deadline passed" } else { "the connection request timeout passed" };
+    let reason = if deadline.has_passed() { Reason::Timeout } else { Reason::UpstreamPoolTimeout };
+    Fault::new(reason, format!("{what} while {} connections were in use", counts.open))
+}

@@ -1,0 +1,243 @@
+//! Calls to upstream servers: a request in, the head of its answer and a reader for its body out.
+//!
+//! ```text
+//! Caller::call -> ureq's Agent (writes the head, reads the answer)
+//!                   -> hollow transport -> cell -> Exchange: lease, send, upload, interim heads, retry
+//! AnswerBody   -> ureq's body reader -> hollow transport -> cell -> Flow: the rest of the same connection
+//! ```
+//!
+//! ureq is named in this folder only ([`agent`], [`buffers`], [`body`]); connections, time, names and TLS are ours. What a call cannot do
+//! through the Agent: trailers, reason phrases, the case of field names, and more than 128 fields of an answer.
+
+mod agent;
+mod body;
+mod buffers;
+mod cell;
+mod error;
+mod exchange;
+mod framing;
+mod interim;
+mod lease;
+mod link;
+mod pool;
+mod resolve;
+mod server;
+mod tcp;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod upload;
+
+pub use body::AnswerBody;
+pub use error::CallError;
+pub use pool::{ConnectionLimit, PoolCounts};
+pub use resolve::{LookUp, ResolverTable};
+pub use server::Server;
+pub use tls::TlsContext;
+
+use crate::cancel::Cancel;
+use crate::client::Downstream;
+use crate::deadline::Deadline;
+use crate::reason::Reason;
+use body::Flow;
+use bytes::Bytes;
+use error::Fault;
+use exchange::{Exchange, Progress};
+use framing::{AnswerFraming, AnswerKind, RequestFraming};
+use http::uri::{Parts, PathAndQuery};
+use http::{HeaderMap, Method, Request, StatusCode, Uri};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use upload::Outgoing;
+
+/// What is sent.
+#[derive(Debug)]
+pub struct OutboundRequest {
+    /// The method; CONNECT is refused.
+    pub method: Method,
+    /// Path and query, or `*`, octet for octet.
+    pub target: Bytes,
+    /// End-to-end fields; Host only when it is to differ from the server's authority. Framing fields are ours and are dropped.
+    pub fields: HeaderMap,
+}
+
+/// What bounds a call.
+#[derive(Clone, Copy, Debug)]
+pub struct CallLimits {
+    /// By when the head of the answer must be there. It stands still while the client's upload is waited for.
+    pub deadline: Deadline,
+    /// For connecting, TLS and all addresses of the name included.
+    pub connect_timeout: Duration,
+    /// The longest gap between two reads or writes, in the body too.
+    pub read_timeout: Option<Duration>,
+    /// The longest wait for a connection.
+    pub connection_request_timeout: Option<Duration>,
+}
+
+/// The answer of an upstream server.
+#[derive(Debug)]
+pub struct Answer {
+    /// The final status.
+    pub status: StatusCode,
+    /// As received, framing and connection fields included.
+    pub fields: HeaderMap,
+    /// To be read to its end, or dropped.
+    pub body: AnswerBody,
+    /// How the call went.
+    pub marks: CallMarks,
+}
+
+/// How a call went, for the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallMarks {
+    /// Whether the (last) connection had been used before.
+    pub reused: bool,
+    /// The time it took to connect.
+    pub connect: Duration,
+    /// The time it waited for a connection to come free.
+    pub waited: Duration,
+    /// How often the request was sent.
+    pub attempts: u32,
+    /// To which address.
+    pub peer: Option<SocketAddr>,
+}
+
+/// Makes the calls of one thread.
+#[derive(Debug)]
+pub struct Caller {
+    agent: ureq::Agent,
+    outgoing: Outgoing,
+}
+
+impl Default for Caller {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Caller {
+    /// One for the calling thread.
+    pub fn new() -> Self {
+        Self { agent: agent::agent(), outgoing: Outgoing::default() }
+    }
+
+    /// Sends `request` to `server`, with the body of `down`, and waits for the head of the answer.
+    ///
+    /// # Errors
+    /// Every reason of the upstream's and the client's side; nothing is left of the exchange then.
+    pub fn call(
+        &mut self,
+        server: &Arc<Server>,
+        request: OutboundRequest,
+        down: &mut dyn Downstream,
+        limits: &CallLimits,
+        cancel: &Cancel,
+    ) -> Result<Answer, CallError> {
+        let method = request.method.clone();
+        let framing = RequestFraming::of(&method, down.length());
+        let longest_line = longest_line(&request);
+        self.outgoing.clear();
+        let mut exchange = Exchange {
+            server,
+            down,
+            cancel,
+            limits,
+            deadline: limits.deadline,
+            framing,
+            idempotent: method.is_idempotent(),
+            longest_line,
+            outgoing: &mut self.outgoing,
+            marks: CallMarks::default(),
+            progress: Progress::default(),
+        };
+        let answer = prepare(server, request, framing).and_then(|request| {
+            let answered = cell::lend(&mut exchange, || self.agent.run(request));
+            conclude(&method, answered, &mut exchange)
+        });
+        answer.map_err(|fault| {
+            server.failed(fault.reason);
+            fault.with(exchange.marks)
+        })
+    }
+}
+
+/// The request as ureq takes it. It never has a body for ureq: that is sent by [`upload`].
+fn prepare(server: &Server, request: OutboundRequest, framing: RequestFraming) -> Result<Request<()>, Fault> {
+    if request.method == Method::CONNECT {
+        return Err(Fault::new(Reason::BadRequest, "CONNECT is not forwarded"));
+    }
+    let (scheme, authority) = server.uri()?;
+    let mut parts = Parts::default();
+    parts.scheme = Some(scheme);
+    parts.authority = Some(authority);
+    parts.path_and_query = Some(target(request.target)?);
+    let uri = Uri::from_parts(parts).map_err(|error| Fault::new(Reason::BadRequest, format!("target: {error}")))?;
+    let mut outbound = Request::new(());
+    *outbound.method_mut() = request.method;
+    *outbound.uri_mut() = uri;
+    *outbound.headers_mut() = request.fields;
+    framing::strip(outbound.headers_mut());
+    if framing != RequestFraming::Silent {
+        framing::placeholder(outbound.headers_mut());
+    }
+    Ok(outbound)
+}
+
+/// The target, if it arrives as it is: what `http` refuses or shortens is refused.
+fn target(octets: Bytes) -> Result<PathAndQuery, Fault> {
+    let bad = |why: String| Fault::new(Reason::BadRequest, why);
+    if octets.first() != Some(&b'/') && octets != "*" {
+        return Err(bad("the target is neither a path nor *".into()));
+    }
+    let length = octets.len();
+    let target = PathAndQuery::from_maybe_shared(octets).map_err(|error| bad(format!("target: {error}")))?;
+    match target.as_str().len() == length {
+        true => Ok(target),
+        false => Err(bad("the target holds a fragment".into())),
+    }
+}
+
+/// Room for the longest line of the head, name, colon and line end included.
+fn longest_line(request: &OutboundRequest) -> usize {
+    let first = request.method.as_str().len() + request.target.len();
+    let lines = request.fields.iter().map(|(name, value)| name.as_str().len() + value.len());
+    lines.fold(first, usize::max) + 64
+}
+
+fn conclude(
+    method: &Method,
+    answered: Result<http::Response<ureq::Body>, ureq::Error>,
+    exchange: &mut Exchange<'_>,
+) -> Result<Answer, Fault> {
+    let sent = exchange.progress.lease.is_some();
+    let lease = exchange.take_lease();
+    if let Some(fault) = exchange.progress.fault.take() {
+        return Err(fault);
+    }
+    let (head, body) = answered.map_err(|error| agent::fault(&error, sent))?.into_parts();
+    let mut lease = lease.ok_or_else(|| Fault::new(Reason::Internal, "an answer without a connection"))?;
+    let kind = AnswerKind::of(method, &head, body.content_length())?;
+    if let Some(timeout) = kind.keep_alive {
+        lease.closes_after(timeout);
+    }
+    let body = if kind.framing == AnswerFraming::None {
+        lease.finish(!kind.must_close);
+        AnswerBody::empty()
+    } else {
+        let flow = Flow {
+            lease,
+            framing: kind.framing,
+            may_reuse: !kind.must_close && !exchange.progress.early,
+            read_timeout: exchange.limits.read_timeout,
+            left_over: exchange.progress.left_over,
+            marks: exchange.marks,
+            at_once: false,
+            fault: None,
+        };
+        AnswerBody::new(body.into_reader(), flow)
+    };
+    Ok(Answer { status: head.status, fields: head.headers, body, marks: exchange.marks })
+}

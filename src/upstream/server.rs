@@ -1,0 +1,203 @@
+//! One upstream server: where it is, how it is spoken to, its connections and its numbers.
+
+use super::error::Fault;
+use super::link::Link;
+use super::pool::{ConnectionLimit, Idle, PoolCounts};
+use super::resolve::ResolverTable;
+use super::tls::{TlsContext, TlsPeer};
+use crate::config::model::{BackendConfig, Scheme, ServerAddress};
+use crate::deadline::{Deadline, Stopwatch};
+use crate::metrics::{Collect, Counter, Sink, Timer};
+use crate::reason::Reason;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Connections that were idle for less than this are not looked at by [`Server::evict`]: a request will do it.
+const WARM: Duration = Duration::from_secs(1);
+
+/// One upstream server with its connection pool. Dropping it closes its idle connections.
+pub struct Server {
+    backend: String,
+    address: ServerAddress,
+    authority: Arc<str>,
+    uri: (http::uri::Scheme, Option<http::uri::Authority>),
+    tls: Option<Result<TlsPeer, String>>,
+    life: Option<Duration>,
+    limit: Arc<ConnectionLimit>,
+    shelf: usize,
+    resolver: Arc<ResolverTable>,
+    pub(super) counts: Counts,
+}
+
+/// What happened with one server since the start.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) attempts: Counter,
+    pub(super) opened: Counter,
+    pub(super) reused: Counter,
+    pub(super) connect: Timer,
+    failures: [Counter; Reason::ALL.len()],
+}
+
+impl Server {
+    /// The server at `address` of `backend`. Its connections count towards `total`, which is shared by the servers of a service, or by
+    /// all url routes; its name is kept in `resolver`. Nothing is connected yet.
+    pub fn new(
+        backend: &BackendConfig,
+        address: &ServerAddress,
+        total: Arc<ConnectionLimit>,
+        resolver: &Arc<ResolverTable>,
+        tls: &TlsContext,
+    ) -> Arc<Self> {
+        resolver.mention(&address.host);
+        let authority = address.authority();
+        let (scheme, tls) = match address.scheme {
+            Scheme::Http => (http::uri::Scheme::HTTP, None),
+            Scheme::Https => (http::uri::Scheme::HTTPS, Some(tls.peer(&address.host, backend.verify_tls))),
+        };
+        Arc::new(Self {
+            backend: backend.id.clone(),
+            address: address.clone(),
+            uri: (scheme, authority.parse().ok()),
+            authority: authority.into(),
+            tls,
+            life: backend.time_to_live,
+            shelf: total.enrol(backend.max_connections_per_host),
+            limit: total,
+            resolver: resolver.clone(),
+            counts: Counts::default(),
+        })
+    }
+
+    /// The id of the backend that it belongs to.
+    pub fn backend(&self) -> &str {
+        &self.backend
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> &ServerAddress {
+        &self.address
+    }
+
+    /// `host[:port]`, as it is sent as Host unless a request brings its own.
+    pub fn authority(&self) -> &Arc<str> {
+        &self.authority
+    }
+
+    /// Its connections now.
+    pub fn pool(&self) -> PoolCounts {
+        self.limit.counts(self.shelf)
+    }
+
+    /// Closes idle connections that are too old, were closed by the server, or lead to an address that its name no longer has. To be
+    /// called now and then from a background thread.
+    pub fn evict(&self, now: Instant) {
+        let Some(since) = now.checked_sub(WARM) else { return };
+        let mut cold = self.limit.take_cold(self.shelf, since);
+        if cold.is_empty() {
+            return;
+        }
+        let known = self.resolver.known(&self.address.host);
+        let taken = cold.len();
+        cold.retain_mut(|idle| {
+            let vanished = known.as_ref().is_some_and(|known| !known.contains(&idle.link.peer().ip()));
+            !vanished && self.is_usable(idle, now)
+        });
+        let closed = taken - cold.len();
+        self.limit.put_back(self.shelf, cold, closed);
+    }
+
+    pub(super) fn limit(&self) -> &ConnectionLimit {
+        &self.limit
+    }
+
+    pub(super) fn shelf(&self) -> usize {
+        self.shelf
+    }
+
+    pub(super) fn is_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Scheme and authority of the URIs of its requests.
+    pub(super) fn uri(&self) -> Result<(http::uri::Scheme, http::uri::Authority), Fault> {
+        let bad = || Fault::new(Reason::ConnectFailed, format!("{} is no host of a URI", self.authority));
+        Ok((self.uri.0.clone(), self.uri.1.clone().ok_or_else(bad)?))
+    }
+
+    pub(super) fn is_usable(&self, idle: &mut Idle, now: Instant) -> bool {
+        !idle.link.is_expired(idle.since, self.life, now) && idle.link.is_alive()
+    }
+
+    /// Opens a connection; `budget` is for connecting, the deadline for the call.
+    pub(super) fn connect(&self, budget: Deadline, deadline: Deadline) -> Result<Link, Fault> {
+        let watch = Stopwatch::start();
+        let opened = self.open(budget.nearer(deadline));
+        self.counts.connect.record(watch.elapsed());
+        match opened {
+            Ok(link) => {
+                self.counts.opened.add_one();
+                Ok(link)
+            }
+            Err(fault) => {
+                self.resolver.doubt(&self.address.host);
+                Err(fault)
+            }
+        }
+    }
+
+    pub(super) fn failed(&self, reason: Reason) {
+        self.counts.failures[reason as usize].add_one();
+    }
+
+    fn open(&self, by: Deadline) -> Result<Link, Fault> {
+        let failed = |why: String| Fault::new(Reason::ConnectFailed, why);
+        let tls = self.tls.as_ref().map(|tls| tls.as_ref().map_err(|why| failed(why.clone()))).transpose()?;
+        let found = self.resolver.addresses(&self.address.host, by).map_err(failed)?;
+        let addresses: Vec<_> = found.iter().map(|ip| SocketAddr::new(*ip, self.address.port)).collect();
+        Link::open(&addresses, tls, by)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.limit.retire(self.shelf);
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("backend", &self.backend).field("authority", &self.authority).finish()
+    }
+}
+
+impl Collect for Server {
+    fn collect(&self, sink: &mut dyn Sink) {
+        let labels = [("backend", self.backend.as_str()), ("server", &*self.authority)];
+        let pool = self.pool();
+        for (name, help, value) in [
+            ("portcullis.upstream.connections.open", "Connections, idle ones included", pool.open),
+            ("portcullis.upstream.connections.idle", "Connections that nobody uses", pool.idle),
+            ("portcullis.upstream.connections.pending", "Requests that wait for a connection", pool.pending),
+        ] {
+            sink.gauge(name, help, &labels, value as f64);
+        }
+        let counts = &self.counts;
+        for (name, help, counter) in [
+            ("portcullis.upstream.connections.opened", "Connections made", &counts.opened),
+            ("portcullis.upstream.connections.reused", "Attempts on a connection used before", &counts.reused),
+            ("portcullis.upstream.attempts", "Requests sent, retries included", &counts.attempts),
+        ] {
+            sink.counter(name, help, &labels, counter.get());
+        }
+        sink.timer("portcullis.upstream.connect", "Connecting, TLS included", &labels, &counts.connect);
+        for reason in Reason::ALL {
+            let failed = counts.failures[*reason as usize].get();
+            if failed > 0 {
+                let labels = [labels[0], labels[1], ("reason", reason.name())];
+                sink.counter("portcullis.upstream.failures", "Calls that failed", &labels, failed);
+            }
+        }
+    }
+}
