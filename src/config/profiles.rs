@@ -1,5 +1,7 @@
-//! Profiles: which documents of a file count. A document says at its head for whom it is (`spring.profiles`, or
-//! `spring.config.activate.on-profile`), and `spring.profiles.active` says who is there; without any, the profile `default` is.
+//! Profiles: which documents of a file count.
+//!
+//! A document says at its head for whom it is (`spring.profiles`, or `spring.config.activate.on-profile`), and `spring.profiles.active`
+//! says who is there; without any, the profile `default` is. `sources` calls it, before anything is matched with the catalogue.
 
 use super::fault::Fault;
 use super::sources::Document;

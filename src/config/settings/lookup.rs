@@ -1,4 +1,7 @@
-//! What the names in placeholders stand for. Values are as they were written: `placeholder` goes on resolving in them.
+//! What the names in placeholders stand for: keys in any spelling, and environment variables.
+//!
+//! Values are as they were written: `placeholder` goes on resolving in them. It is noted which namespaces were looked into, since those are
+//! of use even when nothing else reads them.
 
 use crate::config::name::{Name, uniform};
 use crate::config::sources::{Document, Entry};

@@ -1,4 +1,6 @@
 //! Which of several sources counts, and how each spells a key.
+//!
+//! Files lie in folders of their own below the system's temporary one; the environment is always made up, never the process's.
 
 use super::super::{Sources, load};
 use super::{config, errors, lines};
