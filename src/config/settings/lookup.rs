@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 /// What placeholders can name: keys of the command line, variables, keys of the files, in this order.
-pub(super) struct Names {
+pub(crate) struct Names {
     arguments: HashMap<String, String>,
     environment: HashMap<String, String>,
     files: HashMap<String, String>,
@@ -18,7 +18,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn new(files: &[Document], environment: &[(String, String)], arguments: &[Entry]) -> Self {
+    pub(crate) fn new(files: &[Document], environment: &[(String, String)], arguments: &[Entry]) -> Self {
         let flat = |entry: &Entry| (entry.name.uniform(), entry.value.text());
         Self {
             arguments: arguments.iter().map(flat).collect(),
@@ -28,7 +28,7 @@ impl Names {
         }
     }
 
-    pub(super) fn look_up(&self, name: &str) -> Option<String> {
+    pub(crate) fn look_up(&self, name: &str) -> Option<String> {
         let parsed = Name::parse(name);
         let key = parsed.uniform();
         let screaming = |name: &str| name.replace(['.', '-'], "_").to_uppercase();
