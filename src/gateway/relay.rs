@@ -11,7 +11,6 @@ use crate::router::Route;
 use crate::upstream::{Answer, AnswerBody, CallError};
 use crate::wire::chunked::{self, CHUNK_END, CHUNK_HEAD_ROOM, LAST_CHUNK};
 use crate::wire::response::{Framing, HeadWriter, Persistence, Tail, has_body};
-use http::Version;
 use std::io::IoSlice;
 use std::time::SystemTime;
 
@@ -48,7 +47,7 @@ pub(super) fn relay(
     let persistence = Persistence::of(&request.head, framing, client.may_persist());
     buffers.head.clear();
     let mut head = HeadWriter::start(&mut buffers.head, answer.status);
-    exchange::answer_fields(route, Version::HTTP_11, &answer.fields, &mut head);
+    exchange::answer_fields(route, answer.version, &answer.fields, &mut head);
     head.finish(Tail { framing, persistence, now: SystemTime::now() });
     record.answering(answer.status);
     let out = Out { client, record, head: &mut buffers.head, framing, body_octets: 0 };

@@ -47,7 +47,7 @@ use error::Fault;
 use exchange::{Exchange, Progress};
 use framing::{AnswerFraming, AnswerKind, RequestFraming};
 use http::uri::{Parts, PathAndQuery};
-use http::{HeaderMap, Method, Request, StatusCode, Uri};
+use http::{HeaderMap, Method, Request, StatusCode, Uri, Version};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,6 +82,8 @@ pub struct CallLimits {
 pub struct Answer {
     /// The final status.
     pub status: StatusCode,
+    /// The version that the server answered with.
+    pub version: Version,
     /// As received, framing and connection fields included.
     pub fields: HeaderMap,
     /// To be read to its end, or dropped.
@@ -239,5 +241,5 @@ fn conclude(
         };
         AnswerBody::new(body.into_reader(), flow)
     };
-    Ok(Answer { status: head.status, fields: head.headers, body, marks: exchange.marks })
+    Ok(Answer { status: head.status, version: head.version, fields: head.headers, body, marks: exchange.marks })
 }
