@@ -156,10 +156,19 @@ pub trait Handler: Send + Sync + 'static {
 pub struct Refused {
     /// Why.
     pub reason: Reason,
+    /// The status of the answer, sent or not: the reason's own, or a finer one (417, 501, 505).
+    pub status: StatusCode,
     /// Who asked.
     pub peer: SocketAddr,
     /// When its first octet came, or the connection was accepted.
     pub since: Instant,
     /// The octets that were sent as an answer; 0 for a silent close.
     pub sent: usize,
+}
+
+impl Refused {
+    /// The status that the client was told; `None` for a silent close.
+    pub fn told(&self) -> Option<StatusCode> {
+        (self.sent > 0).then_some(self.status)
+    }
 }

@@ -93,8 +93,8 @@ impl Counts {
         shard.requests.add_one();
         shard.failures[refused.reason as usize].add_one();
         shard.sent.add(refused.sent as u64);
-        if refused.sent > 0 {
-            shard.answered(refused.reason.status().as_u16());
+        if let Some(status) = refused.told() {
+            shard.answered(status.as_u16());
         }
     }
 
@@ -241,6 +241,7 @@ impl Collect for Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::StatusCode;
     use std::collections::BTreeMap;
     use std::time::Instant;
 
@@ -323,10 +324,13 @@ mod tests {
         counts.end(&Ended { route: None, status: 404, reason: Some(Reason::NoRoute), ..GET_OK });
         counts.end(&Ended { route: Some(9), status: 499, reason: Some(Reason::ClientAborted), ..GET_OK });
         counts.end(&Ended { method: &odd, ..GET_OK });
-        let refusal =
-            |reason, sent| Refused { reason, peer: "192.0.2.7:1".parse().unwrap(), since: Instant::now(), sent };
-        counts.refused(&refusal(Reason::QueueFull, 120));
-        counts.refused(&refusal(Reason::HeadTimeout, 0));
+        let refusal = |reason: Reason, status, sent| {
+            let (status, peer) = (StatusCode::from_u16(status).unwrap(), "192.0.2.7:1".parse().unwrap());
+            counts.refused(&Refused { reason, status, peer, since: Instant::now(), sent });
+        };
+        refusal(Reason::QueueFull, 503, 120);
+        refusal(Reason::HeadTimeout, 408, 0);
+        refusal(Reason::BadRequest, 417, 10);
         let told = Told::of(&counts);
         for series in [
             "http.server.requests GET NOT_FOUND 404 CLIENT_ERROR",
@@ -334,15 +338,18 @@ mod tests {
             "http.server.requests OTHER /a 200 SUCCESS",
             "portcullis.responses 499",
             "portcullis.responses 503",
+            "portcullis.responses 417",
             "portcullis.requests.failed queue_full",
+            "portcullis.requests.failed bad_request",
             "portcullis.requests.failed head_timeout",
             "portcullis.requests.failed client_aborted",
         ] {
             assert_eq!(told.get(series), 1, "{series}");
         }
         assert_eq!(told.get("portcullis.responses 408"), 0, "nothing was sent");
-        assert_eq!(told.get("portcullis.requests"), 2);
-        assert_eq!(told.get("portcullis.client.bytes.sent"), 150);
+        assert_eq!(told.get("portcullis.responses 400"), 0, "the status is the one that was sent");
+        assert_eq!(told.get("portcullis.requests"), 3);
+        assert_eq!(told.get("portcullis.client.bytes.sent"), 160);
     }
 
     #[test]

@@ -157,7 +157,8 @@ impl<H: Handler> Worker<'_, H> {
         if State::has_begun(self.input.unread()) {
             self.shared.stats.aborted.add_one();
             let since = state.head_since.unwrap_or_else(|| self.shared.clock.now());
-            self.shared.tell_refused(&Refused { reason: Reason::ClientAborted, peer: state.peer, since, sent: 0 });
+            let (reason, peer) = (Reason::ClientAborted, state.peer);
+            self.shared.tell_refused(&Refused { reason, status: reason.status(), peer, since, sent: 0 });
         }
         After::Close
     }
@@ -165,7 +166,8 @@ impl<H: Handler> Worker<'_, H> {
     fn bad_head(&self, socket: &TcpStream, state: &State, error: HeadError) -> After {
         let since = state.head_since.unwrap_or_else(|| self.shared.clock.now());
         let sent = send_at_once(socket, &reply::head_error(&error, SystemTime::now()));
-        self.shared.tell_refused(&Refused { reason: error.reason(), peer: state.peer, since, sent });
+        let (reason, status) = (error.reason(), error.status());
+        self.shared.tell_refused(&Refused { reason, status, peer: state.peer, since, sent });
         After::Linger
     }
 }

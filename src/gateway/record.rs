@@ -124,7 +124,7 @@ impl Record {
 pub(super) fn refused(refused: &Refused) -> Entry {
     let (age, now) = (refused.since.elapsed(), SystemTime::now());
     let mut entry = Entry::new(now.checked_sub(age).unwrap_or(now), refused.peer);
-    entry.status = (refused.sent > 0).then(|| refused.reason.status().as_u16());
+    entry.status = refused.told().map(|status| status.as_u16());
     entry.reason = Some(refused.reason);
     entry.times.total = Some(age);
     entry

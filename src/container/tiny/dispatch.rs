@@ -49,7 +49,8 @@ impl<H: Handler> Dispatcher<H> {
             self.common.meters.refused(Reason::QueueFull).add_one();
             let client = TinyClient::new(self.common.clone(), Arc::new(Cancel::default()), request, None);
             client.end(Ending::Abort);
-            return self.handler.refused(&Refused { reason: Reason::QueueFull, peer, since: now, sent: 0 });
+            let (reason, status) = (Reason::QueueFull, Reason::QueueFull.status());
+            return self.handler.refused(&Refused { reason, status, peer, since: now, sent: 0 });
         }
         self.common.meters.waiting.move_by(1);
         // The workers outlive this thread, which ends the queue by leaving.

@@ -10,6 +10,7 @@ use crate::reply;
 use crate::wire::HeadError;
 use crate::wire::head::RequestHead;
 use crossbeam_channel::Receiver;
+use http::StatusCode;
 use std::io::IoSlice;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -86,21 +87,23 @@ impl<H: Handler> Worker<H> {
                 client.ignore();
             }
             Verdict::Refuse(error) => {
-                self.refuse(client, error.reason(), received, reply::head_error(&error, SystemTime::now()));
+                let answer = reply::head_error(&error, SystemTime::now());
+                self.refuse(client, (error.reason(), error.status()), received, answer);
             }
             Verdict::Serve(..) if queued > self.common.config.queue_timeout => {
-                self.refuse(client, Reason::QueueTimeout, received, canned(Reason::QueueTimeout));
+                let reason = Reason::QueueTimeout;
+                self.refuse(client, (reason, reason.status()), received, canned(reason));
             }
             Verdict::Serve(head, _) => self.serve(local, Request { head: *head, received, queued }, client),
         }
     }
 
-    fn refuse(&self, mut client: TinyClient, reason: Reason, since: Instant, answer: Vec<u8>) {
+    fn refuse(&self, mut client: TinyClient, (reason, status): (Reason, StatusCode), since: Instant, answer: Vec<u8>) {
         self.common.meters.refused(reason).add_one();
         let peer = client.peer();
         let sent = if client.write(&mut [IoSlice::new(&answer)]).is_ok() { answer.len() } else { 0 };
         client.end(if sent > 0 { Ending::Close } else { Ending::Abort });
-        self.handler.refused(&Refused { reason, peer, since, sent });
+        self.handler.refused(&Refused { reason, status, peer, since, sent });
     }
 
     fn serve(&self, local: &mut H::Local, request: Request, mut client: TinyClient) {

@@ -76,13 +76,18 @@ fn every_request_has_one_line() {
     let mut bad = gateway.client();
     bad.send("nonsense\r\n\r\n");
     assert_eq!(bad.response().status, 400);
+    let mut ahead = gateway.client();
+    ahead.send("GET /ahead HTTP/2.0\r\nHost: gw.test\r\n\r\n");
+    assert_eq!(ahead.response().status, 505);
     gateway.assert_quiet();
+    assert_eq!(gateway.metric("portcullis_responses_total", "status=\"505\""), 1.0);
     assert_eq!(gateway.stop(), Some(0));
     let lines = gateway.process.stdout();
     let with = |text: &str| lines.iter().filter(|line| line.contains(text)).collect::<Vec<_>>();
     assert_eq!(with("/fine").len(), 1, "{lines:?}");
     assert!(matches!(with("/waits")[..], [line] if line.contains(" 499 ")), "{lines:?}");
     assert_eq!(with(" 400 ").len(), 1, "{lines:?}");
+    assert_eq!(with(" 505 ").len(), 1, "{lines:?}");
 }
 
 #[test]
