@@ -80,79 +80,15 @@ impl Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cancel::Cancel;
-    use crate::client::{BodyLength, ClientError, Downstream, Woken};
-    use crate::deadline::Deadline;
+    use crate::client::fake::FakeClient;
     use crate::wire::testing::request as head;
-    use http::HeaderMap;
-    use std::net::SocketAddr;
-    use std::os::fd::BorrowedFd;
-    use std::sync::Arc;
-
-    /// Keeps what is written, or fails to.
-    struct Recorder {
-        writes: Vec<String>,
-        may_persist: bool,
-        gone: bool,
-        cancel: Arc<Cancel>,
-    }
-
-    impl Downstream for Recorder {
-        fn length(&self) -> BodyLength {
-            BodyLength::None
-        }
-
-        fn read_now(&mut self, _into: &mut [u8]) -> Result<Option<usize>, ClientError> {
-            Ok(Some(0))
-        }
-
-        fn wait(&mut self, _other: Option<BorrowedFd<'_>>, _by: Deadline) -> Result<Woken, ClientError> {
-            Ok(Woken::Client)
-        }
-
-        fn interim(&mut self, _status: StatusCode, _fields: &HeaderMap) -> Result<(), ClientError> {
-            Ok(())
-        }
-    }
-
-    impl Client for Recorder {
-        fn peer(&self) -> SocketAddr {
-            ([127, 0, 0, 1], 1).into()
-        }
-
-        fn local(&self) -> SocketAddr {
-            ([127, 0, 0, 1], 2).into()
-        }
-
-        fn write(&mut self, parts: &mut [IoSlice<'_>]) -> Result<(), ClientError> {
-            if self.gone {
-                return Err(ClientError::Gone);
-            }
-            let octets: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
-            self.writes.push(String::from_utf8(octets).unwrap());
-            Ok(())
-        }
-
-        fn may_persist(&mut self) -> bool {
-            self.may_persist
-        }
-
-        fn cancel(&self) -> Arc<Cancel> {
-            self.cancel.clone()
-        }
-    }
-
-    fn recorder() -> Recorder {
-        Recorder { writes: Vec::new(), may_persist: true, gone: false, cancel: Arc::default() }
-    }
 
     /// What is written as the answer to `request`, without the date, and what becomes of the connection.
-    fn sent(reply: Reply, request: &str, client: &mut Recorder) -> (String, Ending) {
+    fn sent(reply: Reply, request: &str, client: &mut FakeClient) -> (String, Ending) {
         let ending = reply.send(&head(request), client);
-        assert_eq!(client.writes.len(), 1, "one write");
-        let lines: Vec<_> = client.writes[0].split("\r\n").collect();
-        assert_eq!(lines.iter().filter(|line| line.starts_with("Date: ")).count(), 1);
-        (lines.into_iter().filter(|line| !line.starts_with("Date: ")).collect::<Vec<_>>().join("\r\n"), ending)
+        assert_eq!(client.writes, 1, "one write");
+        assert_eq!(String::from_utf8_lossy(&client.written).matches("\r\nDate: ").count(), 1);
+        (client.text(), ending)
     }
 
     fn hello() -> Reply {
@@ -163,14 +99,14 @@ mod tests {
 
     #[test]
     fn a_reply_leaves_in_one_write_and_the_connection_persists() {
-        let (octets, ending) = sent(hello(), "GET / HTTP/1.1\r\nHost: a", &mut recorder());
+        let (octets, ending) = sent(hello(), "GET / HTTP/1.1\r\nHost: a", &mut FakeClient::new());
         assert_eq!(octets, format!("{HELLO}\r\nhello"));
         assert_eq!(ending, Ending::Done);
     }
 
     #[test]
     fn a_head_request_gets_the_length_and_no_body() {
-        let (octets, ending) = sent(hello(), "HEAD / HTTP/1.1\r\nHost: a", &mut recorder());
+        let (octets, ending) = sent(hello(), "HEAD / HTTP/1.1\r\nHost: a", &mut FakeClient::new());
         assert_eq!(octets, format!("{HELLO}\r\n"));
         assert_eq!(ending, Ending::Done);
     }
@@ -178,31 +114,32 @@ mod tests {
     #[test]
     fn the_connection_ends_when_either_side_wants_it() {
         let closing = format!("{HELLO}Connection: close\r\n\r\nhello");
-        let mut draining = Recorder { may_persist: false, ..recorder() };
+        let mut draining = FakeClient { may_persist: false, ..FakeClient::new() };
         assert_eq!(sent(hello(), "GET / HTTP/1.1\r\nHost: a", &mut draining), (closing.clone(), Ending::Close));
         let asked = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close";
-        assert_eq!(sent(hello(), asked, &mut recorder()), (closing.clone(), Ending::Close));
-        assert_eq!(sent(hello(), "GET / HTTP/1.0", &mut recorder()), (closing, Ending::Close));
+        assert_eq!(sent(hello(), asked, &mut FakeClient::new()), (closing.clone(), Ending::Close));
+        assert_eq!(sent(hello(), "GET / HTTP/1.0", &mut FakeClient::new()), (closing, Ending::Close));
     }
 
     #[test]
     fn an_old_client_that_asks_for_it_is_kept_and_told() {
-        let (octets, ending) = sent(hello(), "GET / HTTP/1.0\r\nConnection: keep-alive", &mut recorder());
+        let (octets, ending) = sent(hello(), "GET / HTTP/1.0\r\nConnection: keep-alive", &mut FakeClient::new());
         assert_eq!(octets, format!("{HELLO}Connection: keep-alive\r\n\r\nhello"));
         assert_eq!(ending, Ending::Done);
     }
 
     #[test]
     fn an_answer_without_content_has_no_length() {
-        let (octets, _) = sent(Reply::empty(StatusCode::NO_CONTENT), "GET / HTTP/1.1\r\nHost: a", &mut recorder());
+        let (octets, _) =
+            sent(Reply::empty(StatusCode::NO_CONTENT), "GET / HTTP/1.1\r\nHost: a", &mut FakeClient::new());
         assert_eq!(octets, "HTTP/1.1 204 No Content\r\n\r\n");
-        let (octets, _) = sent(Reply::empty(StatusCode::OK), "GET / HTTP/1.1\r\nHost: a", &mut recorder());
+        let (octets, _) = sent(Reply::empty(StatusCode::OK), "GET / HTTP/1.1\r\nHost: a", &mut FakeClient::new());
         assert_eq!(octets, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     }
 
     #[test]
     fn a_client_that_is_gone_ends_the_connection() {
-        let mut gone = Recorder { gone: true, ..recorder() };
+        let mut gone = FakeClient { fails_after: Some(0), ..FakeClient::new() };
         assert_eq!(hello().send(&head("GET / HTTP/1.1\r\nHost: a"), &mut gone), Ending::Abort);
     }
 }
