@@ -2,6 +2,7 @@
 //! metrics, so that the same word can be searched for in all four. The only place where a reason becomes a status.
 
 use http::StatusCode;
+use std::net::IpAddr;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])+ $variant:ident = $name:literal, $status:literal;)+) => {
@@ -83,6 +84,21 @@ impl Reason {
     pub fn asks_to_retry(self) -> bool {
         matches!(self.status(), StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS)
     }
+}
+
+/// What exactly failed behind a [`Reason`], where an answer depends on it: Zuul 1 tells these apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// [`Reason::Timeout`]: the deadline passed (Hystrix's timeout).
+    Deadline,
+    /// [`Reason::Timeout`]: nothing could be read or written for the read timeout.
+    ReadTimeout,
+    /// [`Reason::ConnectFailed`]: this address and port, the last one tried, refused.
+    Refused(IpAddr, u16),
+    /// [`Reason::ConnectTimeout`]: this address and port, the last one tried, did not answer in time.
+    ConnectTimeout(IpAddr, u16),
+    /// [`Reason::UpstreamAborted`]: the connection was closed before any octet of an answer.
+    NoAnswer,
 }
 
 impl std::fmt::Display for Reason {

@@ -1,12 +1,14 @@
 //! Answers of the gateway's own: errors, pages, JSON, canned refusals.
 //!
 //! A [`Reply`] is small and whole in memory, so it leaves in one write with its length known. Whether its connection persists is asked of
-//! the container when it is sent, never before. What Spring's error controller decides (statuses, JSON or page) is in `error`.
+//! the container when it is sent, never before. What Spring's error controller decides (JSON or page) is in `error`,
+//! what Zuul 1 would say in `zuul1`.
 
 mod accept;
 mod error;
+mod zuul1;
 
-pub use error::{ErrorAnswers, Failure, canned_refusal, head_error, retry_after, zuul1_status};
+pub use error::{ErrorAnswers, Failure, canned_refusal, head_error, retry_after};
 
 use crate::client::{Client, Ending};
 use crate::wire::head::RequestHead;

@@ -9,7 +9,7 @@ mod zuul;
 pub use backend::{BackendConfig, BackendKind, IsolationConfig, Scheme, ServerAddress, ThreadPoolConfig};
 pub use gateway::{AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, Scheduling};
 pub use management::{EndpointExposure, ManagementConfig, ShowDetails};
-pub use server::{Relaxed, ServerConfig, Shutdown};
+pub use server::{IncludeMessage, Relaxed, ServerConfig, Shutdown};
 pub use zuul::{RouteConfig, RouteTarget, ZuulConfig};
 
 use std::collections::BTreeMap;

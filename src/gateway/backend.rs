@@ -12,7 +12,7 @@ use crate::config::model::{BackendConfig, BackendKind, IsolationConfig, Scheduli
 use crate::deadline::Deadline;
 use crate::isolation::{Admitted, Isolation, NoResult, Parties, Pool, Semaphore};
 use crate::metrics::{Collect, Sink};
-use crate::reason::Reason;
+use crate::reason::{Cause, Reason};
 use crate::router::Route;
 use crate::scheduling;
 use crate::upstream::{
@@ -123,15 +123,24 @@ impl Backend {
         });
         record.called(admitted.waited(), &outcome);
         match outcome {
-            Ok(answer) => answer.map_err(|error| self.failure(error.reason, error.detail)),
+            Ok(answer) => answer.map_err(|error| self.failed(error.into())),
+            // The caller left its pool thread at the deadline.
+            Err(NoResult::Gateway(reason @ Reason::Timeout)) => {
+                Err(Failure { cause: Some(Cause::Deadline), ..self.failure(reason, "the deadline passed") })
+            }
             Err(NoResult::Gateway(reason)) => Err(self.failure(reason, "no answer from the pool thread")),
             Err(NoResult::Client(error)) => Err(error.into()),
         }
     }
 
-    fn failure(&self, reason: Reason, detail: impl Into<std::borrow::Cow<'static, str>>) -> Failure {
-        let detail = format!("{}: {}", self.config.id, detail.into()).into();
-        Failure { reason, detail, backend: Some(self.config.kind) }
+    /// The failure as one of this backend.
+    pub(super) fn failed(&self, failure: Failure) -> Failure {
+        let detail = format!("{}: {}", self.config.id, failure.detail).into();
+        Failure { detail, backend: Some(self.config.kind), ..failure }
+    }
+
+    fn failure(&self, reason: Reason, detail: &'static str) -> Failure {
+        self.failed(Failure::new(reason, detail))
     }
 }
 

@@ -22,7 +22,7 @@ use crate::config::model::BackendKind;
 use crate::counts::Counts;
 use crate::exchange::{self, Peer, Plan, Planned, Rules};
 use crate::management::Actuator;
-use crate::reason::Reason;
+use crate::reason::{Cause, Reason};
 use crate::reply::{self, ErrorAnswers};
 use crate::router::Router;
 use crate::upstream::{CallError, Caller, OutboundRequest};
@@ -64,6 +64,7 @@ pub struct Worker {
 #[derive(Debug)]
 pub(crate) struct Failure {
     reason: Reason,
+    cause: Option<Cause>,
     /// What exactly: for the log; for the client too where the fault is the client's.
     detail: Cow<'static, str>,
     /// What kind of backend failed, if one was tried.
@@ -99,7 +100,7 @@ impl Handler for Gateway {
 impl Gateway {
     pub(crate) fn new(config: &Config, parts: Parts) -> Self {
         let Parts { router, backends, actuator, log, counts } = parts;
-        let errors = ErrorAnswers { compat: config.gateway.compat };
+        let errors = ErrorAnswers::new(config);
         let actuator_here = config.management.port.is_none();
         Self { router, rules: Rules::new(&config.zuul), backends, actuator, actuator_here, errors, log, counts }
     }
@@ -124,12 +125,12 @@ impl Gateway {
         let admitted = backend.admit()?;
         let outbound = OutboundRequest { method, target, fields };
         let answer = backend.call(&admitted, (route, outbound), &mut worker.caller, client, record)?;
-        relay::relay(answer, (route, request), &mut worker.buffers, client, record)
+        relay::relay(answer, (route, request), &mut worker.buffers, client, record).map_err(|f| backend.failed(f))
     }
 
     /// The answer to a failure; a client that is gone gets none.
     fn apologise(&self, failure: &Failure, request: &Request, client: &mut dyn Client, record: &mut Record) -> Ending {
-        let Failure { reason, detail, backend } = failure;
+        let Failure { reason, cause, detail, backend } = failure;
         log::debug!("{reason}: {detail}");
         record.failed(*reason);
         if *reason == Reason::ClientAborted {
@@ -137,7 +138,9 @@ impl Gateway {
         }
         // What went wrong behind the gateway is for the log: it would tell strangers of servers that they can't see.
         let message = if reason.status().is_client_error() { detail } else { "" };
-        let failure = reply::Failure { reason: *reason, message, backend: *backend };
+        let server = record.server();
+        let failure =
+            reply::Failure { reason: *reason, cause: *cause, message, backend: *backend, server: server.as_deref() };
         let reply = self.errors.error(failure, Some(&request.head), SystemTime::now());
         record.replying(&reply);
         reply.send(&request.head, client)
@@ -155,7 +158,7 @@ impl Gateway {
 
 impl Failure {
     fn new(reason: Reason, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { reason, detail: detail.into(), backend: None }
+        Self { reason, cause: None, detail: detail.into(), backend: None }
     }
 }
 
@@ -173,7 +176,7 @@ impl From<exchange::Refusal> for Failure {
 
 impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
-        Self::new(error.reason, error.detail)
+        Self { cause: error.cause, ..Self::new(error.reason, error.detail) }
     }
 }
 

@@ -45,6 +45,11 @@ impl Record {
         self.entry.server = Some(server.authority().clone());
     }
 
+    /// Host and port of the server that was asked.
+    pub(super) fn server(&self) -> Option<Arc<str>> {
+        self.entry.server.clone()
+    }
+
     /// Where octets of the request's body are counted.
     pub(super) fn received_octets(&mut self) -> &mut u64 {
         &mut self.received_octets

@@ -5,16 +5,21 @@
 //! {"timestamp":"2026-11-30T09:57:59.126+00:00","status":503,"error":"Service Unavailable","message":"...","path":"/x","reason":"queue_full"}
 //! ```
 //!
-//! With `gateway.compat: zuul1` status and body are Zuul 1's own, as Spring Boot 2.3 sends them; only `X-Gateway-Reason` remains ours.
+//! With `gateway.compat: zuul1` status and body are Zuul 1's own, as Spring Boot 2.3 sends them; only `X-Gateway-Reason` remains ours. Its
+//! messages are told where `server.error.include-message` asks for them.
 
-use crate::config::model::{BackendKind, Compat};
-use crate::reason::Reason;
+use super::zuul1;
+use crate::config::Config;
+use crate::config::model::{BackendKind, Compat, IncludeMessage};
+use crate::query::parameter;
+use crate::reason::{Cause, Reason};
 use crate::reply::Reply;
 use crate::reply::accept::{Form, preferred};
 use crate::wire::HeadError;
 use crate::wire::head::RequestHead;
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What went wrong with one request.
@@ -22,15 +27,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct Failure<'a> {
     /// Why, in one word.
     pub reason: Reason,
+    /// What exactly, where Zuul 1 tells that apart.
+    pub cause: Option<Cause>,
     /// Why, in a sentence for whoever reads the answer; may be empty. It must not tell addresses of servers behind the gateway.
     pub message: &'a str,
     /// What kind of backend failed, if any was tried: Zuul 1 answers a slow url route otherwise than a slow service.
     pub backend: Option<BackendKind>,
+    /// Host and port of the server that was asked, if any was: for Zuul 1's messages only.
+    pub server: Option<&'a str>,
 }
 
 impl From<Reason> for Failure<'_> {
     fn from(reason: Reason) -> Self {
-        Self { reason, message: "", backend: None }
+        Self { reason, cause: None, message: "", backend: None, server: None }
     }
 }
 
@@ -39,19 +48,29 @@ impl From<Reason> for Failure<'_> {
 pub struct ErrorAnswers {
     /// `gateway.compat`.
     pub compat: Compat,
+    /// `server.error.include-message`; counts with `zuul1` alone.
+    pub include_message: IncludeMessage,
 }
 
 impl ErrorAnswers {
+    /// As the configuration wants them.
+    pub fn new(config: &Config) -> Self {
+        Self { compat: config.gateway.compat, include_message: config.server.include_message }
+    }
+
     /// The answer to `head`, if there is one, in the form that it prefers.
     pub fn error(&self, failure: Failure<'_>, head: Option<&RequestHead>, now: SystemTime) -> Reply {
         let status = match self.compat {
             Compat::None => failure.reason.status(),
-            Compat::Zuul1 => zuul1_status(failure.reason, failure.backend),
+            Compat::Zuul1 => zuul1::status(&failure),
         };
-        let body = match self.compat {
-            Compat::None => Body { reason: Some(failure.reason.name()), ..Body::of(status, failure.message, now) },
-            Compat::Zuul1 => Body::of(status, "", now),
+        let message = match self.compat {
+            Compat::None => failure.message.into(),
+            Compat::Zuul1 if self.includes_message(head) => zuul1::message(&failure),
+            Compat::Zuul1 => Cow::default(),
         };
+        let reason = (self.compat == Compat::None).then(|| failure.reason.name());
+        let body = Body { reason, ..Body::of(status, &message, now) };
         // Zuul's failures carry no path, since they don't come from the container's own error dispatch; a missing route's do.
         let tells_path = self.compat == Compat::None || failure.reason == Reason::NoRoute;
         let path = head.filter(|_| tells_path).map(|head| String::from_utf8_lossy(head.path()));
@@ -60,25 +79,17 @@ impl ErrorAnswers {
         let retry_after = asks_to_retry.then(|| retry_after(now));
         with_reason(body.reply(head.map_or(Form::Json, preferred)), failure.reason, retry_after)
     }
-}
 
-/// The status that Zuul 1 answers with (its `ZuulException`s are 500 but for a service that was too slow). Where Zuul has no such failure,
-/// it is that of Tomcat in front of it, or ours. A service's Hystrix timeout is 500 there; here it is not told apart from a slow answer.
-pub fn zuul1_status(reason: Reason, backend: Option<BackendKind>) -> StatusCode {
-    match reason {
-        Reason::Timeout if backend == Some(BackendKind::Service) => StatusCode::GATEWAY_TIMEOUT,
-        Reason::Timeout
-        | Reason::SemaphoreFull
-        | Reason::PoolFull
-        | Reason::CircuitOpen
-        | Reason::NoServer
-        | Reason::UpstreamPoolTimeout
-        | Reason::ConnectFailed
-        | Reason::ConnectTimeout
-        | Reason::UpstreamBadResponse
-        | Reason::UpstreamAborted
-        | Reason::FallbackRejected => StatusCode::INTERNAL_SERVER_ERROR,
-        other => other.status(),
+    /// `BasicErrorController`: any value of the parameter but `false` asks for the message.
+    fn includes_message(&self, head: Option<&RequestHead>) -> bool {
+        match self.include_message {
+            IncludeMessage::Never => false,
+            IncludeMessage::Always => true,
+            IncludeMessage::OnParam => {
+                let asked = head.and_then(|head| parameter(head.query()?, "message"));
+                asked.is_some_and(|value| !value.eq_ignore_ascii_case("false"))
+            }
+        }
     }
 }
 
@@ -173,15 +184,19 @@ mod tests {
 
     fn head(fields: &str) -> RequestHead {
         let relaxed = Relaxed { path: b"\"".to_vec(), query: Vec::new() };
-        relaxed_request(&format!("GET /a%20b/\"?q HTTP/1.1\r\nHost: a{fields}"), &relaxed)
+        relaxed_request(&format!("GET /a%20b/\"?message HTTP/1.1\r\nHost: a{fields}"), &relaxed)
     }
 
     fn failure(reason: Reason) -> Failure<'static> {
-        Failure { reason, message: "too <many>", backend: None }
+        Failure { message: "too <many>", ..reason.into() }
+    }
+
+    fn answers(compat: Compat, include_message: IncludeMessage) -> ErrorAnswers {
+        ErrorAnswers { compat, include_message }
     }
 
     fn error(compat: Compat, failure: Failure<'_>, fields: &str) -> Reply {
-        ErrorAnswers { compat }.error(failure, Some(&head(fields)), now())
+        answers(compat, IncludeMessage::Never).error(failure, Some(&head(fields)), now())
     }
 
     fn field<'a>(reply: &'a Reply, name: &str) -> Option<&'a str> {
@@ -232,31 +247,28 @@ mod tests {
         assert!(reply.body.ends_with(br#""status":404,"error":"Not Found","message":"","path":"/a%20b/\""}"#));
     }
 
-    #[track_caller]
-    fn zuul1(reason: Reason, backend: BackendKind, expected: u16) {
-        assert_eq!(zuul1_status(reason, Some(backend)), expected);
-    }
-
     #[test]
-    fn statuses_of_zuul_1() {
-        use BackendKind::{Service, Url};
-        zuul1(Reason::Timeout, Service, 504);
-        zuul1(Reason::Timeout, Url, 500);
-        zuul1(Reason::ConnectTimeout, Service, 500);
-        zuul1(Reason::ConnectFailed, Url, 500);
-        zuul1(Reason::NoServer, Service, 500);
-        zuul1(Reason::PoolFull, Service, 500);
-        zuul1(Reason::CircuitOpen, Service, 500);
-        zuul1(Reason::UpstreamPoolTimeout, Url, 500);
-        zuul1(Reason::QueueFull, Service, 503);
-        zuul1(Reason::BodyTooLarge, Service, 413);
+    fn zuul_1_tells_messages_to_those_who_are_meant_to_see_them() {
+        let full = Failure { backend: Some(BackendKind::Service), ..failure(Reason::SemaphoreFull) };
+        let check = |compat, include, head: &RequestHead, expected: &str| {
+            let reply = answers(compat, include).error(full, Some(head), now());
+            let body: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();
+            assert_eq!(body["message"], expected, "{include:?}");
+        };
+        let asking = head("");
+        let plain = crate::wire::testing::request("GET /?message=FALSE HTTP/1.1\r\nHost: a");
+        check(Compat::Zuul1, IncludeMessage::Never, &asking, "");
+        check(Compat::Zuul1, IncludeMessage::Always, &plain, "REJECTED_SEMAPHORE_EXECUTION");
+        check(Compat::Zuul1, IncludeMessage::OnParam, &asking, "REJECTED_SEMAPHORE_EXECUTION");
+        check(Compat::Zuul1, IncludeMessage::OnParam, &plain, "");
+        check(Compat::None, IncludeMessage::Never, &plain, "too <many>");
     }
 
     #[test]
     fn every_reason_has_a_status_that_can_be_sent_but_the_one_of_a_client_that_left() {
         for &reason in Reason::ALL.iter().filter(|&&reason| reason != Reason::ClientAborted) {
             for compat in [Compat::None, Compat::Zuul1] {
-                let reply = ErrorAnswers { compat }.error(reason.into(), None, now());
+                let reply = answers(compat, IncludeMessage::Never).error(reason.into(), None, now());
                 assert!(reply.status.canonical_reason().is_some(), "{reason}");
                 let retries = field(&reply, "Retry-After").is_some();
                 assert_eq!(retries, matches!(reply.status.as_u16(), 429 | 503), "{reason}");

@@ -195,7 +195,7 @@ impl Flow {
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(would_wait()),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                Err(Fault::new(Reason::Timeout, "the read timeout passed inside the body"))
+                Err(Fault::read_timeout("the read timeout passed inside the body"))
             }
             Err(error) => Err(Fault::io(&error, "inside the body")),
         }

@@ -4,7 +4,7 @@
 
 use super::CallMarks;
 use crate::client::ClientError;
-use crate::reason::Reason;
+use crate::reason::{Cause, Reason};
 use std::borrow::Cow;
 use std::io;
 
@@ -13,6 +13,8 @@ use std::io;
 pub struct CallError {
     /// What the client is told.
     pub reason: Reason,
+    /// What exactly failed, where that is told apart.
+    pub cause: Option<Cause>,
     /// What the log is told.
     pub detail: Cow<'static, str>,
     /// Set when the client, not the upstream, failed.
@@ -33,13 +35,29 @@ impl std::error::Error for CallError {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) reason: Reason,
+    pub(super) cause: Option<Cause>,
     pub(super) detail: Cow<'static, str>,
     pub(super) client: Option<ClientError>,
 }
 
 impl Fault {
     pub(super) fn new(reason: Reason, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { reason, detail: detail.into(), client: None }
+        Self { reason, cause: None, detail: detail.into(), client: None }
+    }
+
+    /// The same, with what exactly failed.
+    pub(super) fn by(self, cause: Cause) -> Self {
+        Self { cause: Some(cause), ..self }
+    }
+
+    /// The deadline passed, `when`.
+    pub(super) fn deadline(when: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Reason::Timeout, when).by(Cause::Deadline)
+    }
+
+    /// The read timeout passed, `when`.
+    pub(super) fn read_timeout(when: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Reason::Timeout, when).by(Cause::ReadTimeout)
     }
 
     /// The upstream broke HTTP.
@@ -61,7 +79,7 @@ impl Fault {
             ClientError::BadBody => (Reason::BadRequest, "the client's chunked body is broken"),
             ClientError::TooLarge => (Reason::BodyTooLarge, "the client's body is too large"),
         };
-        Self { reason, detail: detail.into(), client: Some(error) }
+        Self { client: Some(error), ..Self::new(reason, detail) }
     }
 
     /// The connection failed during `doing`.
@@ -78,6 +96,6 @@ impl Fault {
     }
 
     pub(super) fn with(self, marks: CallMarks) -> CallError {
-        CallError { reason: self.reason, detail: self.detail, client: self.client, marks }
+        CallError { reason: self.reason, cause: self.cause, detail: self.detail, client: self.client, marks }
     }
 }

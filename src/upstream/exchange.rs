@@ -17,7 +17,7 @@ use crate::cancel::{Armed, Cancel};
 use crate::client::{ClientError, Downstream};
 use crate::deadline::Deadline;
 use crate::phase::{Phase, enter};
-use crate::reason::Reason;
+use crate::reason::{Cause, Reason};
 use std::io;
 use std::sync::Arc;
 
@@ -238,11 +238,11 @@ impl Exchange<'_> {
         match error.kind() {
             _ if cut => Fault::client(ClientError::Gone),
             io::ErrorKind::TimedOut if self.deadline.has_passed() => {
-                Fault::new(Reason::Timeout, format!("the deadline passed while {doing}"))
+                Fault::deadline(format!("the deadline passed while {doing}"))
             }
-            io::ErrorKind::TimedOut => Fault::new(Reason::Timeout, format!("the read timeout passed while {doing}")),
+            io::ErrorKind::TimedOut => Fault::read_timeout(format!("the read timeout passed while {doing}")),
             io::ErrorKind::UnexpectedEof if self.progress.seen => Fault::aborted("closed inside the head"),
-            io::ErrorKind::UnexpectedEof => Fault::aborted("closed without an answer"),
+            io::ErrorKind::UnexpectedEof => Fault::aborted("closed without an answer").by(Cause::NoAnswer),
             _ => Fault::io(error, doing),
         }
     }

@@ -109,7 +109,7 @@ impl Lease {
 
     fn open(&mut self, limits: LeaseLimits, marks: &mut CallMarks) -> Result<(), Fault> {
         if limits.deadline.has_passed() {
-            return Err(Fault::new(Reason::Timeout, "the deadline passed before connecting"));
+            return Err(Fault::deadline("the deadline passed before connecting"));
         }
         let watch = Stopwatch::start();
         let _phase = enter(Phase::Connect);
@@ -150,9 +150,10 @@ fn living(server: &Server, first: Idle) -> Option<Link> {
 
 fn none_free(server: &Server, deadline: Deadline) -> Fault {
     let counts = server.limit().counts(server.shelf());
-    let what = if deadline.has_passed() { "the deadline passed" } else { "the connection request timeout passed" };
-    let reason = if deadline.has_passed() { Reason::Timeout } else { Reason::UpstreamPoolTimeout };
     let (open, limit) = (server.limit().open(), server.limit().max_total());
     let taken = format!("{} of {} connections of the server and {open} of {limit} in all", counts.open, counts.max);
-    Fault::new(reason, format!("{what} while {taken} were taken"))
+    if deadline.has_passed() {
+        return Fault::deadline(format!("the deadline passed while {taken} were taken"));
+    }
+    Fault::new(Reason::UpstreamPoolTimeout, format!("the connection request timeout passed while {taken} were taken"))
 }

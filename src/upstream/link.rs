@@ -6,7 +6,7 @@ use super::error::Fault;
 use super::tcp::{Patience, Socket, Switch};
 use super::tls::{Session, TlsPeer, Waiting};
 use crate::deadline::{Deadline, Stopwatch};
-use crate::reason::Reason;
+use crate::reason::{Cause, Reason};
 use rustix::event::PollFlags;
 use std::io;
 use std::net::SocketAddr;
@@ -142,11 +142,13 @@ impl Link {
 }
 
 fn refused(error: &io::Error, addresses: &[SocketAddr]) -> Fault {
-    let last = addresses.last().map_or_else(String::new, |address| format!(" ({address})"));
+    let Some(last) = addresses.last() else { return Fault::new(Reason::ConnectFailed, format!("connect: {error}")) };
     match error.kind() {
-        io::ErrorKind::TimedOut => Fault::new(Reason::ConnectTimeout, format!("connect timeout{last}")),
-        io::ErrorKind::ConnectionRefused => Fault::new(Reason::ConnectFailed, format!("connection refused{last}")),
-        _ => Fault::new(Reason::ConnectFailed, format!("connect: {error}{last}")),
+        io::ErrorKind::TimedOut => Fault::new(Reason::ConnectTimeout, format!("connect timeout ({last})"))
+            .by(Cause::ConnectTimeout(last.ip(), last.port())),
+        io::ErrorKind::ConnectionRefused => Fault::new(Reason::ConnectFailed, format!("connection refused ({last})"))
+            .by(Cause::Refused(last.ip(), last.port())),
+        _ => Fault::new(Reason::ConnectFailed, format!("connect: {error} ({last})")),
     }
 }
 

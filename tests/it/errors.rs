@@ -2,7 +2,7 @@
 //!
 //! ISO-15: one row, one test. Nothing here is 500, which is for the gateway's own faults.
 
-use crate::support::gateway::{Container, Setup, assert_reason, for_both_containers};
+use crate::support::gateway::{Container, Setup, TestGateway, assert_reason, for_both_containers};
 use crate::support::message::End;
 use crate::support::origin::{TestOrigin, answer};
 use crate::support::socket::free_port;
@@ -207,26 +207,50 @@ fn errors_look_like_springs(container: Container) {
     assert_eq!((&body["status"], &body["error"], &body["path"]), (&404.into(), &"Not Found".into(), &"/a%22b".into()));
 }
 
-/// The messages of a running Zuul 1.
+/// Statuses and messages of a running Zuul 1, told to those who are meant to see them.
 fn compat_mode_answers_as_zuul_did(container: Container) {
+    const MILLIS: &str = "execution.isolation.thread.timeoutInMilliseconds";
     let origin = TestOrigin::scripted(|talk| {
         talk.read_request();
         talk.stall_until_closed();
     });
-    let refused = format!("127.0.0.1:{}", free_port());
+    let (refused, url) = (format!("127.0.0.1:{}", free_port()), format!("http://127.0.0.1:{}", free_port()));
     let setup = Setup::new().container(container).set("gateway.compat", "zuul1");
     let setup = setup.service_route("slow", "/slow/**", &[&origin]).set("slow.ribbon.ReadTimeout", "150");
+    let setup = setup.service_route("late", "/late/**", &[&origin]).set("late.ribbon.ReadTimeout", "60000");
+    let setup = setup.set(format!("hystrix.command.late.{MILLIS}"), "150");
+    let threads = setup.service_route("pooled", "/pooled/**", &[&origin]).set("pooled.ribbon.ReadTimeout", "60000");
+    let threads = threads.set("hystrix.command.pooled.execution.isolation.strategy", "THREAD");
+    let setup = threads.set(format!("hystrix.command.pooled.{MILLIS}"), "150");
+    let (release, gate) = crossbeam_channel::unbounded();
+    let gated = TestOrigin::gated(gate);
+    let setup = setup.service_route("full", "/full/**", &[&gated]).set("full.ribbon.ReadTimeout", "60000");
+    let setup = setup.set("hystrix.command.full.execution.isolation.semaphore.maxConcurrentRequests", "1");
     let setup = setup.set("zuul.routes.dead.path", "/dead/**").set("zuul.routes.dead.serviceId", "dead");
-    let setup = setup.set("dead.ribbon.listOfServers", refused);
-    let gateway = setup.start();
-    let check = |target: &str, status: u16, message: &str| {
+    let setup = setup.set("dead.ribbon.listOfServers", refused).url_route("url", "/url/**", &url);
+    let gateway = setup.clone().set("server.error.include-message", "always").start();
+    let check = |gateway: &TestGateway, target: &str, status: u16, message: &str| {
         let answer = gateway.get(target);
         let body: serde_json::Value = serde_json::from_slice(&answer.body).expect("JSON");
         assert_eq!((answer.status, &body["message"]), (status, &message.into()), "{target}: {body}");
     };
-    check("/dead/1", 500, "GENERAL");
-    check("/slow/1", 504, "com.netflix.zuul.exception.ZuulException: Hystrix Readed time out");
+    check(&gateway, "/dead/1", 500, "GENERAL");
+    check(&gateway, "/slow/1", 504, "com.netflix.zuul.exception.ZuulException: Hystrix Readed time out");
+    check(&gateway, "/late/1", 500, "TIMEOUT");
+    check(&gateway, "/pooled/1", 500, "TIMEOUT");
+    let mut busy = gateway.client();
+    busy.send("GET /full/1 HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+    gated.wait_for_requests(1);
+    check(&gateway, "/full/2", 500, "REJECTED_SEMAPHORE_EXECUTION");
+    release.send(()).expect("the origin waits");
+    assert_eq!(busy.response().text(), "released");
+    let address = url.trim_start_matches("http://");
+    check(&gateway, "/url/1", 500, &format!("Connect to {address} [/127.0.0.1] failed: Connection refused"));
     gateway.assert_quiet();
+    check(&setup.clone().start(), "/dead/1?message=true", 500, "");
+    let on_param = setup.set("server.error.include-message", "on-param").start();
+    check(&on_param, "/dead/1", 500, "");
+    check(&on_param, "/dead/1?message=true", 500, "GENERAL");
 }
 
 /// SMUG-08: any number of them, and an end after them is no answer.

@@ -77,6 +77,12 @@ pub(super) const KEYS: &[Key] = &[
         "graceful",
         "Whether requests that run are finished when the gateway is told to stop (Spring's default is immediate).",
     ),
+    acts(
+        "server.error.include-message",
+        Kind::Choice(&["never", "always", "on-param"]),
+        "never",
+        "With gateway.compat zuul1: who is told Zuul's message; on-param for those who ask with ?message.",
+    ),
     inert("server.compression.**", "answers are passed on as the upstream encoded them"),
     inert("server.error.**", "errors are answered as JSON with a reason, without exceptions and traces"),
     inert("server.ssl.**", TLS),

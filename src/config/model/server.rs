@@ -34,6 +34,8 @@ pub struct ServerConfig {
     pub uri_is_utf8: bool,
     /// `server.tomcat.relaxed-path-chars` and `relaxed-query-chars`.
     pub relaxed: Relaxed,
+    /// `server.error.include-message`; default never, as in Boot 2.3: whether Zuul 1's messages are told, with `gateway.compat: zuul1`.
+    pub include_message: IncludeMessage,
     /// `server.shutdown`; default graceful here.
     pub shutdown: Shutdown,
     /// `spring.lifecycle.timeout-per-shutdown-phase`; default 30 s.
@@ -47,6 +49,18 @@ pub struct Relaxed {
     pub path: Vec<u8>,
     /// In the query.
     pub query: Vec<u8>,
+}
+
+/// `server.error.include-message`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IncludeMessage {
+    /// To nobody.
+    #[default]
+    Never,
+    /// To everybody.
+    Always,
+    /// To requests with the query parameter `message`.
+    OnParam,
 }
 
 /// `server.shutdown`.
@@ -76,6 +90,7 @@ impl Default for ServerConfig {
             max_swallow_size: Some(2 * 1024 * 1024),
             uri_is_utf8: true,
             relaxed: Relaxed::default(),
+            include_message: IncludeMessage::Never,
             shutdown: Shutdown::Graceful,
             shutdown_timeout: Duration::from_secs(30),
         }

@@ -5,8 +5,8 @@
 
 use crate::config::fault::Fault;
 use crate::config::model::{
-    AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, Relaxed, Scheduling,
-    ServerConfig, Shutdown,
+    AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, IncludeMessage, Relaxed,
+    Scheduling, ServerConfig, Shutdown,
 };
 use crate::config::settings::Read;
 use std::net::{IpAddr, Ipv4Addr};
@@ -44,6 +44,11 @@ pub(super) fn server(read: Read<'_>, faults: &mut Vec<Fault>) -> ServerConfig {
         relaxed: Relaxed {
             path: relaxed(read, "server.tomcat.relaxed-path-chars", faults),
             query: relaxed(read, "server.tomcat.relaxed-query-chars", faults),
+        },
+        include_message: match read.choice("server.error.include-message") {
+            Some(1) => IncludeMessage::Always,
+            Some(2) => IncludeMessage::OnParam,
+            _ => IncludeMessage::Never,
         },
         shutdown: match read.choice("server.shutdown") {
             Some(1) => Shutdown::Immediate,

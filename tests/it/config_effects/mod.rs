@@ -32,6 +32,7 @@ const ACTING: &[&str] = &[
     "server.tomcat.relaxed-query-chars",
     "server.tomcat.max-swallow-size",
     "server.max-http-header-size",
+    "server.error.include-message",
     "server.shutdown",
     "spring.lifecycle.timeout-per-shutdown-phase",
     "zuul.prefix",
