@@ -3,9 +3,6 @@
 //! Handlers see decoded body octets and write raw response octets; who frames, buffers, polls or encrypts is the container's affair.
 //! [`Downstream`] is the half that the upstream call needs while it sends; [`Client`] adds the response. Containers call [`Handler`].
 
-#[cfg(test)]
-pub(crate) mod fake;
-
 use crate::cancel::Cancel;
 use crate::deadline::Deadline;
 use crate::reason::Reason;
@@ -163,3 +160,6 @@ pub struct Refused {
     /// The octets that were sent as an answer; 0 for a silent close.
     pub sent: usize,
 }
+
+#[cfg(test)]
+pub(crate) mod fake;

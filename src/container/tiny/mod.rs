@@ -17,8 +17,6 @@ mod meters;
 mod peers;
 mod shortcomings;
 mod socket;
-#[cfg(test)]
-mod tests;
 mod worker;
 
 pub use shortcomings::shortcomings;
@@ -264,3 +262,6 @@ impl Drop for Alive {
         self.0.threads.fewer.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests;
