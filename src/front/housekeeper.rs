@@ -78,16 +78,17 @@ impl Housekeeper {
     }
 
     fn tick(&mut self) {
-        let shared = self.shared.clone();
+        let shared = &*self.shared;
         shared.stats.ticks.add_one();
         let (tick, now) = (shared.workers.next_tick(), shared.clock.now());
         if shared.idle.count() == 0 {
-            collect(&shared, now);
+            collect(shared, now);
         }
         shared.ready.call(shared.idle.to_wake(shared.queue.len()));
         self.activate(tick);
-        refuse_excess(&shared, now);
-        end_overdue(&shared, now, tick);
+        let shared = &*self.shared;
+        refuse_excess(shared, now);
+        end_overdue(shared, now, tick);
         shared.attend_lingering(now);
         self.thin_out(tick);
     }

@@ -45,6 +45,8 @@ pub(super) struct Workers {
     starting: AtomicUsize,
     /// How many of the active shall park.
     surplus: AtomicUsize,
+    /// The system gave no thread at the last try: said once, not at every tick.
+    starved: AtomicBool,
     threads: Mutex<usize>,
     ended: Condvar,
 }
@@ -59,6 +61,7 @@ impl Workers {
             active: AtomicUsize::new(0),
             starting: AtomicUsize::new(0),
             surplus: AtomicUsize::new(0),
+            starved: AtomicBool::new(false),
             threads: Mutex::new(0),
             ended: Condvar::new(),
         }
@@ -171,7 +174,10 @@ fn start(shared: &Arc<Shared>) -> bool {
         let _phase = crate::phase::adopt(PhaseHandle { slot, tick: shared.workers.tick.clone() });
         shared.service.work(shared, &place);
     });
-    if let Err(error) = &started {
+    let was_starved = shared.workers.starved.swap(started.is_err(), Ordering::Relaxed);
+    if let Err(error) = &started
+        && !was_starved
+    {
         log::warn!("{}: no thread for another worker: {error}", shared.config.name);
     }
     started.is_ok()
