@@ -283,7 +283,7 @@ fn more_workers_come_as_requests_block_and_leave_when_they_are_not_needed() {
     for client in &mut clients {
         client.expect("waited");
     }
-    front.wait_for("portcullis.workers.parked", |n| n == 38.0);
+    front.wait_for("portcullis.workers.active", |n| n <= 3.0); // half as many again as runnable may stay
     for client in &mut clients {
         client.get("/wait");
     }
