@@ -34,8 +34,19 @@ struct Parked {
     go: Arc<AtomicBool>,
 }
 
+/// What the housekeeper sees of the workers at a tick.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Survey {
+    /// Active workers that are not blocked for long.
+    pub(super) live: usize,
+    /// Requests answered since the start.
+    pub(super) answered: u64,
+}
+
 pub(super) struct Workers {
     seats: Box<[Seat]>,
+    /// Seats that ever had a worker; numbers are given out from the lowest.
+    seated: AtomicUsize,
     /// The housekeeper's count of its rounds, by which phases are dated.
     tick: Arc<AtomicU64>,
     numbers: Mutex<Vec<usize>>,
@@ -55,6 +66,7 @@ impl Workers {
     pub(super) fn new(max: usize) -> Self {
         Self {
             seats: (0..max).map(|_| Seat::default()).collect(),
+            seated: AtomicUsize::new(0),
             tick: Arc::new(AtomicU64::new(1)),
             numbers: Mutex::new((0..max).rev().collect()),
             parked: Mutex::default(),
@@ -102,11 +114,15 @@ impl Workers {
         self.tick.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Active workers that are not blocked for long.
-    pub(super) fn live(&self, tick: u64) -> usize {
-        let is_blocked = |(phase, since): (Phase, u64)| phase.waits() && since + LONG < tick;
-        let blocked = self.seats.iter().filter(|seat| is_blocked(seat.phase.read())).count();
-        self.active().saturating_sub(blocked)
+    /// Looks at every worker once.
+    pub(super) fn survey(&self, tick: u64) -> Survey {
+        let (mut blocked, mut answered) = (0, 0);
+        for seat in &self.seats[..self.seated.load(Ordering::Acquire)] {
+            let (phase, since) = seat.phase.read();
+            blocked += usize::from(phase.waits() && since + LONG < tick);
+            answered += seat.answered.0.load(Ordering::Relaxed);
+        }
+        Survey { live: self.active().saturating_sub(blocked), answered }
     }
 
     /// So many of the active shall park when they find nothing to do.
@@ -193,6 +209,7 @@ pub(super) struct Place {
 impl Place {
     fn take(shared: &Arc<Shared>) -> Option<Self> {
         let number = shared.workers.numbers.lock().pop()?;
+        shared.workers.seated.fetch_max(number + 1, Ordering::AcqRel);
         shared.workers.active.fetch_add(1, Ordering::AcqRel);
         shared.workers.starting.fetch_add(1, Ordering::AcqRel);
         Some(Self { counted: Counted::new(shared), number, starting: Cell::new(true) })
