@@ -38,6 +38,18 @@ fn the_limit_that_ended_a_call_is_told() {
 }
 
 #[test]
+fn a_request_whose_deadline_has_passed_is_not_sent() {
+    let origin = Origin::answering(OK);
+    let server = server(&origin);
+    whole(get(&server));
+    let limits = CallLimits { deadline: Deadline::after(Duration::ZERO), ..limits() };
+    let outcome =
+        Caller::new().call(&server, request("GET", "/", &[]), &mut TestClient::silent(), &limits, &Cancel::default());
+    assert_eq!(fails(outcome, Reason::Timeout, "before the request was sent").marks.attempts, 0);
+    is_idle(&server, 1);
+}
+
+#[test]
 fn a_used_connection_that_answers_too_late_is_not_retried() {
     let origin = first(|peer| {
         peer.head();
