@@ -291,6 +291,11 @@ pub(super) fn call(
     Caller::new().call(server, request, client, &limits(), &Cancel::default())
 }
 
+/// One GET within other limits, with a switch.
+pub(super) fn get_within(server: &Arc<Server>, limits: &CallLimits, cancel: &Cancel) -> Result<Answer, CallError> {
+    Caller::new().call(server, request("GET", "/", &[]), &mut TestClient::silent(), limits, cancel)
+}
+
 pub(super) fn get(server: &Arc<Server>) -> Result<Answer, CallError> {
     call(server, request("GET", "/", &[]), &mut TestClient::silent())
 }
