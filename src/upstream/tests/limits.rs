@@ -86,10 +86,10 @@ fn the_deadline_stands_still_while_the_client_is_waited_for() {
         peer.send(OK);
     });
     let server = server(&origin);
-    // Longer than the whole deadline.
-    let slow = Step::Sleep(Duration::from_millis(1200));
-    let mut client = TestClient::new(BodyLength::Exactly(3), [slow, Step::Data(b"abc")]);
-    let limits = CallLimits { deadline: Deadline::after(Duration::from_secs(1)), ..limits() };
+    let deadline = Deadline::after(Duration::from_secs(1));
+    let slow = [Step::Until(deadline), Step::Data(b"abc")];
+    let mut client = TestClient::new(BodyLength::Exactly(3), slow);
+    let limits = CallLimits { deadline, ..limits() };
     let outcome = Caller::new().call(&server, request("POST", "/", &[]), &mut client, &limits, &Cancel::default());
     assert_eq!(whole(outcome), (200, "hello".into()));
 }
