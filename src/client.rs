@@ -3,13 +3,18 @@
 //! Handlers see decoded body octets and write raw response octets; who frames, buffers, polls or encrypts is the container's affair.
 //! [`Downstream`] is the half that the upstream call needs while it sends; [`Client`] adds the response. Containers call [`Handler`].
 
+#[cfg(test)]
+pub(crate) mod fake;
+
 use crate::cancel::Cancel;
 use crate::deadline::Deadline;
+use crate::reason::Reason;
 use crate::wire::head::RequestHead;
 use http::{HeaderMap, StatusCode};
 use std::io::IoSlice;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Why the client's side failed.
@@ -25,6 +30,18 @@ pub enum ClientError {
     BadBody,
     /// Its body exceeds the limit: 413.
     TooLarge,
+}
+
+impl ClientError {
+    /// The reason for the log, the counters and, if there is still somebody to read it, the answer.
+    pub fn reason(self) -> Reason {
+        match self {
+            Self::Gone | Self::WriteTimeout => Reason::ClientAborted,
+            Self::BodyTimeout => Reason::BodyTimeout,
+            Self::BadBody => Reason::BadRequest,
+            Self::TooLarge => Reason::BodyTooLarge,
+        }
+    }
 }
 
 /// How long a request body is (RFC 9112 6.3).
@@ -94,7 +111,7 @@ pub trait Client: Downstream {
     fn may_persist(&mut self) -> bool;
 
     /// The switch that a vanishing client throws: it ends whatever the request waits for upstream.
-    fn cancel(&self) -> &Cancel;
+    fn cancel(&self) -> Arc<Cancel>;
 }
 
 /// One request, its head parsed and its body still with the client.
@@ -138,7 +155,7 @@ pub trait Handler: Send + Sync + 'static {
 #[derive(Debug)]
 pub struct Refused {
     /// Why.
-    pub reason: crate::reason::Reason,
+    pub reason: Reason,
     /// Who asked.
     pub peer: SocketAddr,
     /// When its first octet came, or the connection was accepted.

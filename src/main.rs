@@ -1,5 +1,5 @@
 //! Arguments in, exit code out; everything else is the library's.
 
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+    portcullis::cli::main(std::env::args_os()).into()
 }

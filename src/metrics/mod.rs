@@ -4,9 +4,11 @@
 //! told. Nothing here knows HTTP, and nothing allocates when it counts.
 
 mod cell;
+mod registry;
 mod timer;
 
 pub use cell::{Counter, Gauge, Held};
+pub use registry::Registry;
 pub use timer::Timer;
 
 /// Where measured values are told to; `management` has one for JSON and one for Prometheus.

@@ -22,7 +22,7 @@ const WARM: Duration = Duration::from_secs(1);
 pub struct Server {
     backend: String,
     address: ServerAddress,
-    authority: String,
+    authority: Arc<str>,
     uri: (http::uri::Scheme, Option<http::uri::Authority>),
     tls: Option<Result<TlsPeer, String>>,
     life: Option<Duration>,
@@ -66,7 +66,7 @@ impl Server {
             backend: backend.id.clone(),
             address: address.clone(),
             uri: (scheme, authority.parse().ok()),
-            authority,
+            authority: authority.into(),
             tls,
             life: backend.time_to_live,
             shelf: total.enrol(backend.max_connections_per_host),
@@ -89,7 +89,7 @@ impl Server {
     }
 
     /// `host[:port]`, as it is sent as Host unless a request brings its own.
-    pub fn authority(&self) -> &str {
+    pub fn authority(&self) -> &Arc<str> {
         &self.authority
     }
 
@@ -201,7 +201,7 @@ impl std::fmt::Debug for Server {
 
 impl Collect for Server {
     fn collect(&self, sink: &mut dyn Sink) {
-        let labels = [("backend", self.backend.as_str()), ("server", self.authority.as_str())];
+        let labels = [("backend", self.backend.as_str()), ("server", &*self.authority)];
         let pool = self.pool();
         for (name, help, value) in [
             ("portcullis.upstream.connections.max", "The most connections there can be", pool.max),

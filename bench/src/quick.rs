@@ -1,0 +1,150 @@
+//! `bench quick`: a first measurement, in a few minutes.
+//!
+//! Every cell is measured for all contestants in turn, forwards and backwards (ABBA), and told as medians; ratios are to nginx and to no
+//! proxy in the same cell. All parts share the machine's processors, so the closed-loop figures are capacity probes, not verdicts.
+
+use crate::child::Usage;
+use crate::contestant::{self, Contestant, Scratch};
+use crate::footprint;
+use crate::table::{median, say};
+use crate::wrk::{self, Outcome};
+use clap::Args;
+use std::io;
+use std::time::Duration;
+
+/// How long, how often.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Seconds of each run of wrk.
+    #[arg(long, default_value_t = 5)]
+    seconds: u64,
+    /// Rounds; each cell tells their median.
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Only the parts named: static, slow, footprint.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+}
+
+impl Options {
+    fn wants(&self, part: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|name| name == part)
+    }
+}
+
+const STATIC: (&str, &[usize]) = ("/product/list", &[10, 200, 1000]);
+const SLOW: (&str, &[usize]) = ("/product/slow", &[100, 250, 500, 1000]);
+const DELAY_MS: u64 = 50;
+
+/// Measures and prints.
+pub(crate) fn run(options: &Options) -> io::Result<()> {
+    raise_descriptors()?;
+    let scratch = Scratch::new()?;
+    let (_backend, address) = contestant::backend(DELAY_MS)?;
+    say(&format!("backend: one epoll thread on {address}\n\nportcullis is told (max-threads 1200 for the slow path):"));
+    say(&contestant::portcullis_yaml(address, 200));
+    say("nginx is told:");
+    say(&contestant::nginx_conf(scratch.path(), address, ([127, 0, 0, 1], 0).into()));
+    let direct = || Contestant { name: "direct", address, process: None };
+    let nginx = || contestant::nginx(&scratch, address).inspect_err(|error| say(&format!("left out: {error}"))).ok();
+    if options.wants("static") {
+        let ours = contestant::portcullis(&scratch, address, 200)?;
+        let contestants: Vec<_> = [Some(direct()), nginx(), Some(ours)].into_iter().flatten().collect();
+        measure("static", options, STATIC, &contestants)?;
+    }
+    if options.wants("slow") {
+        let ours = contestant::portcullis(&scratch, address, 1200)?;
+        let contestants: Vec<_> = [Some(direct()), nginx(), Some(ours)].into_iter().flatten().collect();
+        measure("50 ms", options, SLOW, &contestants)?;
+    }
+    if options.wants("footprint") {
+        footprint::run(&scratch)?;
+    }
+    Ok(())
+}
+
+fn measure(title: &str, options: &Options, (path, cells): (&str, &[usize]), all: &[Contestant]) -> io::Result<()> {
+    say(&format!("{title}: medians of {} rounds of {} s, two wrk threads", options.rounds, options.seconds));
+    say(&format!(
+        "{:>6}  {:<17} {:>9} {:>8} {:>8} {:>7} {:>8} {:>9}",
+        "conns", "", "req/s", "p50 ms", "p99 ms", "errors", "/nginx", "/direct"
+    ));
+    for contestant in all {
+        wrk::run(&url(contestant, path), 50, Duration::from_secs(2))?; // warm-up
+    }
+    for &connections in cells {
+        let outcomes = cell(options, path, connections, all)?;
+        let rate = |name| {
+            let found = all.iter().zip(&outcomes).find(|(c, _)| c.name == name);
+            found.map_or(f64::NAN, |(_, outcome)| outcome.requests_per_second)
+        };
+        for (contestant, outcome) in all.iter().zip(&outcomes) {
+            let ours = outcome.requests_per_second;
+            say(&format!(
+                "{connections:>6}  {:<17} {ours:>9.0} {:>8.2} {:>8.2} {:>7} {:>8.2} {:>9.2}",
+                contestant.name,
+                outcome.p50_ms,
+                outcome.p99_ms,
+                outcome.errors,
+                ours / rate("nginx"),
+                ours / rate("direct"),
+            ));
+        }
+    }
+    for contestant in all {
+        if let Some(usage) = contestant.process.as_ref().map(|process| process.usage()).transpose()? {
+            let Usage { threads, peak_kb, .. } = usage;
+            say(&format!("{}: {threads} threads now, {} MB resident at most", contestant.name, peak_kb / 1024));
+        }
+    }
+    say("");
+    Ok(())
+}
+
+/// One cell: every contestant in turn, each second round backwards; medians, and the sum of errors.
+fn cell(options: &Options, path: &str, connections: usize, all: &[Contestant]) -> io::Result<Vec<Outcome>> {
+    let mut runs = vec![Vec::new(); all.len()];
+    for round in 0..options.rounds {
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for index in order {
+            runs[index].push(wrk::run(&url(&all[index], path), connections, Duration::from_secs(options.seconds))?);
+        }
+    }
+    Ok(runs.iter().map(|runs| summary(runs)).collect())
+}
+
+fn summary(runs: &[Outcome]) -> Outcome {
+    let of = |figure: fn(&Outcome) -> f64| median(runs.iter().map(figure));
+    Outcome {
+        requests_per_second: of(|run| run.requests_per_second),
+        p50_ms: of(|run| run.p50_ms),
+        p99_ms: of(|run| run.p99_ms),
+        errors: runs.iter().map(|run| run.errors).sum(),
+    }
+}
+
+fn url(contestant: &Contestant, path: &str) -> String {
+    format!("http://{}{path}", contestant.address)
+}
+
+/// The soft limit of open files up to the hard one; children inherit it.
+fn raise_descriptors() -> io::Result<()> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let hard = getrlimit(Resource::Nofile).maximum;
+    Ok(setrlimit(Resource::Nofile, Rlimit { current: hard, maximum: hard })?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_tells_medians_and_all_errors() {
+        let run = |rate, errors| Outcome { requests_per_second: rate, errors, ..Outcome::default() };
+        let summary = summary(&[run(3.0, 1), run(1.0, 0), run(2.0, 2)]);
+        assert_eq!((summary.requests_per_second, summary.errors), (2.0, 3));
+    }
+}

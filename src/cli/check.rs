@@ -1,0 +1,176 @@
+//! `portcullis check`: what a start with this configuration would mean, told before it happens.
+//!
+//! First every fault, each on a line of its own with file, line and key; then, if there is none, routes, the limits of every stage in the
+//! order in which a request meets them, the threads there can be, and advice. It binds no port and resolves no name.
+
+use super::{Exit, print, tell};
+use crate::config::model::{BackendConfig, BackendKind, Container, IsolationConfig};
+use crate::config::{self, Config, Sources};
+use crate::container::tiny;
+use crate::router::Router;
+use crate::server;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// Prints the report; fine when there is no fault.
+pub(super) fn check(sources: &Sources, dump: bool) -> Exit {
+    let loaded = match config::load(sources) {
+        Ok(loaded) => loaded,
+        Err(faults) => {
+            tell(&faults);
+            return Exit::Failed;
+        }
+    };
+    tell(&loaded.warnings);
+    let router = match Router::new(&loaded.config) {
+        Ok(router) => router,
+        Err(faults) => {
+            tell(&faults);
+            return Exit::Failed;
+        }
+    };
+    if dump {
+        print(&loaded.properties.to_string());
+        return Exit::Fine;
+    }
+    print(&report(&loaded.config, &router));
+    Exit::Fine
+}
+
+/// The whole report; writing to a `String` cannot fail, so results of `write!` are dropped.
+fn report(config: &Config, router: &Router) -> String {
+    let mut out = String::new();
+    routes(&mut out, router);
+    front(&mut out, config);
+    backends(&mut out, config);
+    threads(&mut out, config);
+    container(&mut out, config);
+    advice(&mut out, config);
+    out
+}
+
+fn routes(out: &mut String, router: &Router) {
+    let _ = writeln!(out, "routes, in the order in which they are tried:");
+    for route in router.routes() {
+        let withheld: Vec<&str> = route.withheld.iter().map(String::as_str).collect();
+        let _ = writeln!(out, "  {:<16} {}; not passed on: {}", route.config.id, route.mapping(), withheld.join(", "));
+    }
+    if router.routes().is_empty() {
+        let _ = writeln!(out, "  none: every request is answered with 404");
+    }
+}
+
+fn front(out: &mut String, config: &Config) {
+    let server = &config.server;
+    let _ = writeln!(out, "\nlimits of the front ({}:{}):", server.address, server.port);
+    let mut line = |what: &str, value: String| {
+        let _ = writeln!(out, "  {what:<28} {value}");
+    };
+    line("kernel backlog", server.accept_count.to_string());
+    line("open connections", server.max_connections.to_string());
+    line(
+        "workers",
+        format!("{} to {}, {} kept runnable", server.min_spare_threads, server.max_threads, config.gateway.runnable),
+    );
+    line("ready queue", format!("{}, at most {}", server.max_queue_capacity, span(config.gateway.queue_timeout)));
+    line("request line, fields", format!("{} octets each, 100 fields", server.max_http_header_size));
+    line("head, body read, write", span(server.connection_timeout));
+    line("idle connection", bound(server.keep_alive_timeout));
+    line("requests per connection", server.max_keep_alive_requests.map_or("no bound".into(), |n| n.to_string()));
+}
+
+fn backends(out: &mut String, config: &Config) {
+    for backend in config.backends.values() {
+        let kind = match backend.kind {
+            BackendKind::Service => "service",
+            BackendKind::Url => "url route",
+        };
+        let servers: Vec<_> = backend.servers.iter().map(|s| s.authority()).collect();
+        let servers = if servers.is_empty() { "no server".to_owned() } else { servers.join(", ") };
+        let _ = writeln!(out, "\nlimits of {kind} {} ({servers}):", backend.id);
+        backend_limits(out, config, backend);
+    }
+}
+
+fn backend_limits(out: &mut String, config: &Config, backend: &BackendConfig) {
+    let mut line = |what: &str, value: String| {
+        let _ = writeln!(out, "  {what:<28} {value}");
+    };
+    match &backend.isolation {
+        IsolationConfig::Semaphore { max_concurrent_requests } => {
+            line("semaphore", max_concurrent_requests.to_string())
+        }
+        IsolationConfig::Thread { pool_key } => line("thread pool", pool(config, pool_key)),
+        IsolationConfig::None => line("isolation", "none".into()),
+    }
+    let (total, each) = (backend.max_total_connections, backend.max_connections_per_host);
+    line("upstream connections", format!("{total} in all, {each} per server"));
+    line("wait for a connection", bound(backend.connection_request_timeout));
+    line("connect", span(backend.connect_timeout));
+    line("read", bound(backend.read_timeout));
+    line("deadline", bound(backend.deadline));
+}
+
+fn pool(config: &Config, key: &str) -> String {
+    let pool = config.thread_pools.get(key).copied().unwrap_or_default();
+    let queue = pool.max_queue_size.map_or("no queue".into(), |size| {
+        format!("queue {} (refuses from {})", size, pool.queue_size_rejection_threshold.min(size))
+    });
+    format!("{key}: {} to {} threads, {queue}", pool.core_size, pool.maximum_size)
+}
+
+fn threads(out: &mut String, config: &Config) {
+    let pools: usize = config.thread_pools.values().map(|pool| pool.maximum_size).sum();
+    let side_fronts = usize::from(config.management.port.is_some()) + usize::from(config.gateway.example.is_some());
+    let most = config.server.max_threads + pools + FIXED_THREADS + side_fronts * SIDE_FRONT_THREADS;
+    let _ = writeln!(
+        out,
+        "\nthreads: at most {most} ({} workers, {pools} in isolation pools, {} others)",
+        config.server.max_threads,
+        most - pools - config.server.max_threads
+    );
+}
+
+/// main, signals, acceptor, housekeeper, background, log.
+const FIXED_THREADS: usize = 6;
+/// Acceptor, housekeeper and the workers of the management listener; the example service has as many.
+const SIDE_FRONT_THREADS: usize = 2 + server::SIDE_WORKERS;
+
+fn container(out: &mut String, config: &Config) {
+    if config.gateway.container == Container::TinyHttp {
+        let _ = writeln!(out, "\nserver.container is tiny-http, which is not hardened and cannot give:");
+        for (what, why) in tiny::shortcomings() {
+            let _ = writeln!(out, "  - {what}: {why}");
+        }
+    }
+}
+
+fn advice(out: &mut String, config: &Config) {
+    let mut advice: Vec<String> = config::advice(config).iter().map(ToString::to_string).collect();
+    advice.extend(descriptors(config));
+    if !advice.is_empty() {
+        let _ = writeln!(out, "\nwarnings, each worth a second look:");
+    }
+    for line in advice {
+        let _ = writeln!(out, "  - {line}");
+    }
+}
+
+/// Each client connection may need an upstream one: too few descriptors show as refused connections under load.
+fn descriptors(config: &Config) -> Option<String> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum?;
+    let wanted = 2 * config.server.max_connections as u64;
+    (limit < wanted).then(|| {
+        format!(
+            "the hard limit of open files is {limit}, below twice max-connections ({wanted}): raise it (ulimit -Hn)"
+        )
+    })
+}
+
+fn bound(time: Option<Duration>) -> String {
+    time.map_or("no bound".into(), span)
+}
+
+fn span(time: Duration) -> String {
+    format!("{time:?}")
+}

@@ -1,0 +1,273 @@
+//! What an expert would remark about a configuration that is valid: limits that never bind, limits that bind by accident, routes that no
+//! request can reach. `check` prints it; nothing depends on it.
+//!
+//! Pure: a [`Config`] in, sentences out.
+
+use super::model::{BackendConfig, BackendKind, Config, IsolationConfig, RouteConfig, RouteTarget};
+use std::fmt;
+
+/// One remark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// The key to look at.
+    pub key: String,
+    /// What follows from its value.
+    pub message: String,
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.message)
+    }
+}
+
+/// Every remark about this configuration.
+pub fn advice(config: &Config) -> Vec<Advice> {
+    let remarks = [
+        semaphores(config),
+        shared_pool(config),
+        connections(config),
+        servers(config),
+        shadows(config),
+        headers(config),
+    ];
+    remarks.into_iter().flatten().collect()
+}
+
+fn remark(key: impl Into<String>, message: String) -> Advice {
+    Advice { key: key.into(), message }
+}
+
+/// Ids with an equal value, so that fifty routes make one remark.
+fn grouped<T: PartialEq>(items: impl Iterator<Item = (T, String)>) -> Vec<(T, Vec<String>)> {
+    let mut groups: Vec<(T, Vec<String>)> = Vec::new();
+    for (value, id) in items {
+        match groups.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, ids)) => ids.push(id),
+            None => groups.push((value, vec![id])),
+        }
+    }
+    groups
+}
+
+fn permits(backend: &BackendConfig) -> Option<usize> {
+    match backend.isolation {
+        IsolationConfig::Semaphore { max_concurrent_requests } => Some(max_concurrent_requests),
+        _ => None,
+    }
+}
+
+fn semaphores(config: &Config) -> Vec<Advice> {
+    let workers = config.server.max_threads;
+    let wide = config
+        .backends
+        .values()
+        .filter_map(|b| Some((permits(b)?, b.id.clone())))
+        .filter(|(count, _)| *count >= workers);
+    let remarks = grouped(wide).into_iter().map(|(count, ids)| {
+        let message = format!(
+            "{count} permits for {} are never all taken by {workers} workers (server.tomcat.threads.max): one slow backend can hold every \
+             worker",
+            ids.join(", ")
+        );
+        remark("zuul.semaphore.max-semaphores", message)
+    });
+    remarks.collect()
+}
+
+fn shared_pool(config: &Config) -> Vec<Advice> {
+    let pools = config.backends.values().filter_map(|backend| match &backend.isolation {
+        IsolationConfig::Thread { pool_key } => Some((pool_key.clone(), backend.id.clone())),
+        _ => None,
+    });
+    let small = grouped(pools).into_iter().filter_map(|(key, ids)| {
+        let most = config.thread_pools.get(&key)?.maximum_size;
+        let shared = ids.len() > 1 || key == "RibbonCommand";
+        (shared && most <= 10).then(|| {
+            let message = format!(
+                "{most} threads serve all requests to {}; write hystrix.threadpool.default.coreSize, and \
+                 zuul.thread-pool.use-separate-thread-pools: true for a pool each",
+                ids.join(", ")
+            );
+            remark(format!("hystrix.threadpool.{key}"), message)
+        })
+    });
+    small.collect()
+}
+
+/// Connections that run out before permits, threads or workers do.
+fn connections(config: &Config) -> Vec<Advice> {
+    let scarce = config.backends.values().filter_map(|backend| {
+        let servers = backend.servers.len().max(1);
+        let most = (backend.max_connections_per_host * servers).min(backend.max_total_connections);
+        let wanted = match &backend.isolation {
+            IsolationConfig::Semaphore { max_concurrent_requests } => *max_concurrent_requests,
+            IsolationConfig::Thread { pool_key } => config.thread_pools.get(pool_key)?.maximum_size,
+            IsolationConfig::None => usize::MAX,
+        };
+        let wanted = wanted.min(config.server.max_threads);
+        (most < wanted).then(|| ((backend.kind, most, wanted), backend.id.clone()))
+    });
+    let remarks = grouped(scarce).into_iter().map(|((kind, most, wanted), ids)| {
+        let key = match kind {
+            BackendKind::Url => "zuul.host.max-per-route-connections",
+            BackendKind::Service => "ribbon.MaxConnectionsPerHost",
+        };
+        let message = format!(
+            "{most} connections for up to {wanted} requests at once to {}: the others wait for one, then get 503 upstream_pool_timeout",
+            ids.join(", ")
+        );
+        remark(key, message)
+    });
+    remarks.collect()
+}
+
+fn servers(config: &Config) -> Vec<Advice> {
+    let without = config.backends.values().filter(|backend| backend.servers.is_empty());
+    let remarks = without.map(|backend| {
+        let message = "no servers: every request gets 503 no_server".to_string();
+        remark(format!("{}.ribbon.listOfServers", backend.id), message)
+    });
+    remarks.collect()
+}
+
+/// Routes that an earlier one hides completely. `/**` is always tried last, so it hides none.
+fn shadows(config: &Config) -> Vec<Advice> {
+    let mut remarks = Vec::new();
+    let split: Vec<_> = config.routes.iter().map(|route| (route, segments(&route.path))).collect();
+    for (at, (later, words)) in split.iter().enumerate() {
+        let hides = |(earlier, wide): &&(&RouteConfig, Vec<&str>)| earlier.path != "/**" && covers(wide, words);
+        if let Some((earlier, _)) = split[..at].iter().find(hides) {
+            let message = format!(
+                "never reached: the earlier route {} ({}) takes everything that {} matches; put the narrower one first",
+                earlier.id, earlier.path, later.path
+            );
+            remarks.push(remark(format!("zuul.routes.{}", later.id), message));
+        }
+    }
+    remarks
+}
+
+/// Whether every path that `later` matches is matched by `earlier`. Errs towards no: a pattern with `?`, `{` or `*` within a word covers
+/// only what is spelt alike.
+fn covers(earlier: &[&str], later: &[&str]) -> bool {
+    let literal = |word: &str| !word.contains(['*', '?', '{']);
+    let covers_word = |(wide, narrow): (&&str, &&str)| {
+        wide == narrow && *wide != "**" || *wide == "*" && (literal(narrow) || *narrow == "*")
+    };
+    match earlier.split_last() {
+        Some((&"**", before)) => later.len() >= before.len() && before.iter().zip(later).all(covers_word),
+        _ => earlier.len() == later.len() && earlier.iter().zip(later).all(covers_word),
+    }
+}
+
+fn segments(pattern: &str) -> Vec<&str> {
+    pattern.split('/').skip(1).collect()
+}
+
+/// The most asked question of all: where did cookies and Authorization go?
+fn headers(config: &Config) -> Vec<Advice> {
+    let sensitive = &config.zuul.sensitive_headers;
+    let by_default =
+        |route: &&RouteConfig| route.sensitive_headers.is_none() && !matches!(route.target, RouteTarget::Forward(_));
+    let ids: Vec<_> = config.routes.iter().filter(by_default).map(|route| route.id.as_str()).collect();
+    if ids.is_empty() || sensitive.is_empty() {
+        return Vec::new();
+    }
+    let fields: Vec<_> = sensitive.iter().map(String::as_str).collect();
+    let message = format!(
+        "{} are removed from requests and answers of {}; an empty zuul.routes.<id>.sensitive-headers lets them through",
+        fields.join(", "),
+        ids.join(", ")
+    );
+    vec![remark("zuul.sensitive-headers", message)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::load_str;
+
+    #[track_caller]
+    fn check(yaml: &str, expected: &[&str]) {
+        let loaded = load_str(yaml).unwrap_or_else(|faults| panic!("{faults:?}"));
+        let said: Vec<_> = advice(&loaded.config).iter().map(Advice::to_string).collect();
+        let agree = said.len() == expected.len() && said.iter().zip(expected).all(|(line, text)| line.contains(text));
+        assert!(agree, "{yaml}\nexpected {expected:#?}\nsaid {said:#?}");
+    }
+
+    /// A service without anything to remark.
+    const QUIET: &str =
+        "zuul.sensitive-headers:\nzuul.routes.s: /s/**\ns.ribbon: {listOfServers: h:1, MaxConnectionsPerHost: 100}\n";
+
+    #[test]
+    fn limits_that_bind_by_accident_or_never_are_named() {
+        check(QUIET, &[]);
+        let wide = "zuul.semaphore.max-semaphores: 200\ns.ribbon.MaxConnectionsPerHost: 200\n";
+        let base = "zuul.sensitive-headers:\nzuul.routes.s: /s/**\ns.ribbon.listOfServers: h:1\n";
+        check(
+            &format!("{base}{wide}"),
+            &["zuul.semaphore.max-semaphores: 200 permits for s are never all taken by 200 workers"],
+        );
+        check(base, &["ribbon.MaxConnectionsPerHost: 50 connections for up to 100 requests at once to s"]);
+        let urls = "zuul.sensitive-headers:\nzuul.routes: {a: {url: 'http://h'}, b: {url: 'http://h'}}\n";
+        check(urls, &["zuul.host.max-per-route-connections: 20 connections for up to 100 requests at once to a, b"]);
+        check(&format!("{urls}zuul.host.max-per-route-connections: 100\n"), &[]);
+        check(&format!("{urls}server.tomcat.max-threads: 20\nzuul.semaphore.max-semaphores: 15\n"), &[]);
+        check(&format!("{urls}gateway.compat: zuul1\n"), &["20 connections for up to 200 requests at once"]);
+    }
+
+    #[test]
+    fn a_small_shared_pool_is_named() {
+        let threads = format!("{QUIET}zuul.ribbon-isolation-strategy: THREAD\n");
+        check(&threads, &["hystrix.threadpool.RibbonCommand: 10 threads serve all requests to s"]);
+        check(&format!("{threads}hystrix.threadpool.default.coreSize: 50\n"), &[]);
+        check(&format!("{threads}zuul.thread-pool.use-separate-thread-pools: true\n"), &[]);
+    }
+
+    #[test]
+    fn services_without_servers_are_named() {
+        check(
+            "zuul.sensitive-headers:\nzuul.routes.s: /s/**\nribbon.MaxConnectionsPerHost: 100\n",
+            &["s.ribbon.listOfServers: no servers"],
+        );
+    }
+
+    #[test]
+    fn headers_that_vanish_are_named() {
+        let yaml = "zuul.routes:\n  s: {path: /s/**}\n  t: {path: /t/**, service-id: s, sensitive-headers: ''}\n\
+                    s.ribbon: {listOfServers: h:1, MaxConnectionsPerHost: 100}\n";
+        check(
+            yaml,
+            &["zuul.sensitive-headers: authorization, cookie, set-cookie are removed from requests and answers of s;"],
+        );
+    }
+
+    #[test]
+    fn hidden_routes_are_named() {
+        #[track_caller]
+        fn hides(earlier: &str, later: &str, expected: bool) {
+            assert_eq!(covers(&segments(earlier), &segments(later)), expected, "{earlier} before {later}");
+        }
+        hides("/w/**", "/w/n/**", true);
+        hides("/w/**", "/w", true);
+        hides("/w/**", "/w/*", true);
+        hides("/w/*", "/w/n", true);
+        hides("/w/*", "/w/**", false);
+        hides("/w/*", "/w/n/m", false);
+        hides("/w/n/**", "/w/**", false);
+        hides("/wx/**", "/w/**", false);
+        hides("/*/a/**", "/x/a/b", true);
+        hides("/*/a/**", "/**", false);
+        hides("/a?/**", "/ab/**", false);
+        hides("/{id}/**", "/x/**", false);
+        hides("/**/a", "/**/a", false);
+        check(
+            &format!("{QUIET}zuul.routes.t: {{path: /s/t/**, service-id: s}}\n"),
+            &["zuul.routes.t: never reached: the earlier route s (/s/**) takes everything that /s/t/** matches"],
+        );
+        let catch_all_first = "zuul.sensitive-headers:\nzuul.routes: {all: {path: /**, service-id: s}, s: /s/**}\n\
+                               s.ribbon: {listOfServers: h:1, MaxConnectionsPerHost: 100}\n";
+        check(catch_all_first, &[]);
+    }
+}

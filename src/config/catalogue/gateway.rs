@@ -1,0 +1,58 @@
+//! `gateway.*`: the keys that are ours alone.
+//!
+//! Whatever Spring or Zuul has a key for keeps that key; only what neither knows stands here. The one exception is `server.container`,
+//! which stands where users look for it.
+
+use super::{COUNT, Key, Kind, PORT, POSITIVE, Unit, acts};
+
+pub(super) const KEYS: &[Key] = &[
+    acts(
+        "gateway.compat",
+        Kind::Choice(&["none", "zuul1"]),
+        "none",
+        "zuul1: Zuul's own statuses and messages for failures, and url routes unguarded, as they are there.",
+    ),
+    acts(
+        "gateway.queue.timeout",
+        Kind::Duration { unit: Unit::Millis, min: 1 },
+        "5s",
+        "Longest wait of a request for a worker; then 503 queue_timeout.",
+    ),
+    acts(
+        "gateway.workers.runnable",
+        POSITIVE,
+        "",
+        "How many workers should run at once; the others wait until these are blocked. Default: 8 per core.",
+    ),
+    acts(
+        "gateway.workers.scheduling",
+        Kind::Choice(&["batch", "normal"]),
+        "batch",
+        "batch: workers run under SCHED_BATCH, so that a woken one does not preempt another.",
+    ),
+    acts(
+        "gateway.client.min-rate",
+        COUNT,
+        "250",
+        "Octets a second below which a body or a reader is cut off; 0 for none.",
+    ),
+    acts(
+        "gateway.access-log.format",
+        Kind::Choice(&["combined", "json", "off"]),
+        "combined",
+        "Shape of the access log.",
+    ),
+    acts("gateway.access-log.file", Kind::Text, "", "Where the access log goes; default: standard output."),
+    acts(
+        "gateway.example.port",
+        PORT,
+        "",
+        "Starts the example service on this port of 127.0.0.1; 0 lets the system pick.",
+    ),
+    acts(
+        "gateway.routes-file",
+        Kind::Text,
+        "",
+        "A JSON file with routeDefinitionList and ribbonDefinitionList; relative to the file that names it.",
+    ),
+];

@@ -1,0 +1,123 @@
+//! `server.*`: the front, in Tomcat's words (Spring Boot 2.3's ServerProperties; the newer names of Boot 2.5 and 3.3 too).
+//!
+//! What belongs to other containers, to servlets or to Tomcat's inside is known, and says why it does nothing. What a key comes to is
+//! decided in `resolve::front`.
+
+use super::{COUNT, Key, Kind, OR_MINUS, PORT, POSITIVE, Unit, acts, inert};
+
+const TOMCAT: &str = "it tunes Tomcat's inside, which is not here";
+const OTHER_CONTAINER: &str =
+    "it belongs to a container that is not here; server.tomcat.* is read whatever the container";
+const SERVLET: &str = "there is no servlet here";
+const TRUSTED: &str =
+    "X-Forwarded-* of the client are never trusted for routing; they are extended, as zuul.add-proxy-headers says";
+const TLS: &str = "the listener speaks plain HTTP; let a balancer in front end TLS";
+
+/// Waiting for octets of a client; Tomcat takes less than nothing for "no bound".
+const WAIT: Kind = Kind::Duration { unit: Unit::Millis, min: -1 };
+
+pub(super) const KEYS: &[Key] = &[
+    acts("server.port", PORT, "8080", "Port to listen on; 0 lets the system pick one."),
+    acts("server.address", Kind::Text, "0.0.0.0", "Address to listen on: IPv4, IPv6 or localhost."),
+    acts("server.container", Kind::Choice(&["native", "tiny-http"]), "native", "Which HTTP server is in front."),
+    acts("server.tomcat.threads.max", POSITIVE, "200", "The most workers: requests served at once."),
+    acts("server.tomcat.max-threads", POSITIVE, "", "The name of server.tomcat.threads.max before Boot 2.3."),
+    acts("server.tomcat.threads.min-spare", POSITIVE, "10", "Workers that are kept while there is nothing to do."),
+    acts(
+        "server.tomcat.min-spare-threads",
+        POSITIVE,
+        "",
+        "The name of server.tomcat.threads.min-spare before Boot 2.3.",
+    ),
+    acts(
+        "server.tomcat.threads.max-queue-capacity",
+        COUNT,
+        "",
+        "Requests that may wait for a worker; more are refused as queue_full. Default and upper bound: max-connections.",
+    ),
+    acts("server.tomcat.accept-count", POSITIVE, "100", "Backlog of the listening socket."),
+    acts("server.tomcat.max-connections", POSITIVE, "8192", "Open connections; beyond, nothing is accepted."),
+    acts(
+        "server.tomcat.connection-timeout",
+        WAIT,
+        "60s",
+        "Longest wait for a head, for each part of a body, for each write; -1 for 24 hours.",
+    ),
+    acts("server.connection-timeout", WAIT, "", "The name of server.tomcat.connection-timeout before Boot 2.3."),
+    acts(
+        "server.tomcat.keep-alive-timeout",
+        WAIT,
+        "",
+        "Longest wait for the next request on a connection; -1 for no bound. Default: connection-timeout.",
+    ),
+    acts(
+        "server.tomcat.max-keep-alive-requests",
+        OR_MINUS,
+        "-1",
+        "Requests on one connection; 1 for no keep-alive, -1 for no bound (Tomcat's default is 100).",
+    ),
+    acts(
+        "server.max-http-header-size",
+        Kind::Size { min: 256 },
+        "8KB",
+        "Longest request line (414), and longest set of fields (431).",
+    ),
+    acts(
+        "server.tomcat.max-swallow-size",
+        Kind::Size { min: -1 },
+        "2MB",
+        "How much of an unread body is read and dropped to keep the connection; negative for no bound.",
+    ),
+    acts("server.tomcat.uri-encoding", Kind::Text, "UTF-8", "How matching reads octets like %E4: UTF-8 or ISO-8859-1."),
+    acts("server.tomcat.relaxed-path-chars", Kind::List, "", "Characters let through in a path: of \"<>[\\]^`{|}."),
+    acts("server.tomcat.relaxed-query-chars", Kind::List, "", "Characters let through in a query: of \"<>[\\]^`{|}."),
+    acts(
+        "server.shutdown",
+        Kind::Choice(&["graceful", "immediate"]),
+        "graceful",
+        "Whether requests that run are finished when the gateway is told to stop (Spring's default is immediate).",
+    ),
+    inert("server.compression.**", "answers are passed on as the upstream encoded them"),
+    inert("server.error.**", "errors are answered as JSON with a reason, without exceptions and traces"),
+    inert("server.ssl.**", TLS),
+    inert("server.http2.**", "clients are served HTTP/1.1"),
+    inert("server.server-header", "no Server field of the gateway's own is sent"),
+    inert("server.forward-headers-strategy", TRUSTED),
+    inert("server.use-forward-headers", TRUSTED),
+    inert("server.tomcat.remoteip.**", TRUSTED),
+    inert("server.tomcat.internal-proxies", TRUSTED),
+    inert("server.tomcat.port-header", TRUSTED),
+    inert("server.tomcat.protocol-header", TRUSTED),
+    inert("server.tomcat.protocol-header-https-value", TRUSTED),
+    inert("server.tomcat.host-header", TRUSTED),
+    inert("server.tomcat.remote-ip-header", TRUSTED),
+    inert("server.servlet.context-path", "routes are matched from the root of the path; use zuul.prefix"),
+    inert("server.context-path", "routes are matched from the root of the path; use zuul.prefix"),
+    inert("server.servlet.**", SERVLET),
+    inert("server.servlet-path", SERVLET),
+    inert("server.session.**", SERVLET),
+    inert("server.display-name", SERVLET),
+    inert("server.jsp-servlet.**", SERVLET),
+    inert("server.context-parameters.**", SERVLET),
+    inert("server.reactive.**", OTHER_CONTAINER),
+    inert("server.undertow.**", OTHER_CONTAINER),
+    inert("server.jetty.**", OTHER_CONTAINER),
+    inert("server.netty.**", OTHER_CONTAINER),
+    inert("server.max-http-post-size", "forms are not parsed, so their size has no bound of its own"),
+    inert("server.tomcat.max-http-post-size", "forms are not parsed, so their size has no bound of its own"),
+    inert("server.tomcat.max-http-form-post-size", "forms are not parsed, so their size has no bound of its own"),
+    inert("server.tomcat.max-http-header-size", "Boot 2.1 and later read server.max-http-header-size"),
+    inert("server.tomcat.accesslog.**", "the access log is set by gateway.access-log.*"),
+    inert("server.tomcat.access-log-enabled", "the access log is set by gateway.access-log.*"),
+    inert("server.tomcat.access-log-pattern", "the access log is set by gateway.access-log.*"),
+    inert("server.tomcat.max-http-response-header-size", TOMCAT),
+    inert("server.tomcat.processor-cache", TOMCAT),
+    inert("server.tomcat.background-processor-delay", TOMCAT),
+    inert("server.tomcat.basedir", TOMCAT),
+    inert("server.tomcat.mbeanregistry.**", TOMCAT),
+    inert("server.tomcat.additional-tld-skip-patterns", TOMCAT),
+    inert("server.tomcat.redirect-context-root", TOMCAT),
+    inert("server.tomcat.use-relative-redirects", TOMCAT),
+    inert("server.tomcat.resource.**", TOMCAT),
+    inert("server.tomcat.reject-illegal-header", "malformed fields are always refused"),
+];

@@ -1,0 +1,42 @@
+//! From settings to the [`Config`]: defaults filled in, limits of each backend looked up by Zuul's, Ribbon's and Hystrix's own precedence.
+//!
+//! Faults of single values were told before; what is told here concerns several keys at once.
+
+mod address;
+mod backends;
+mod front;
+mod isolation;
+mod management;
+mod routes;
+mod zuul;
+
+pub(crate) use routes::{Route, Target, target};
+
+use super::fault::Fault;
+use super::model::Config;
+use super::routes_file;
+use super::settings::Settings;
+
+/// The configuration that the settings make. With faults of [`super::fault::Severity::Error`] it is of no use.
+pub(crate) fn config(settings: &Settings, faults: &mut Vec<Fault>) -> Config {
+    let server = front::server(settings.all(), faults);
+    let gateway = front::gateway(settings.all(), &server);
+    let zuul = zuul::zuul(settings.all(), faults);
+    let mut list = routes::routes(settings, faults);
+    let file = settings.all().setting("gateway.routes-file").and_then(|file| routes_file::read(file, faults));
+    let (more, services) = file.unwrap_or_default();
+    list.add(more, settings.all().flag("zuul.retryable").unwrap_or(false), faults);
+    let backends = backends::Backends { settings, compat: gateway.compat, services: &services }.resolve(&list, faults);
+    backends::tell_unused(settings, &backends, faults);
+    Config {
+        application_name: settings.all().words("spring.application.name").unwrap_or_else(|| "portcullis".into()),
+        thread_pools: isolation::thread_pools(settings, &backends),
+        management: management::management(settings, server.port, faults),
+        logging: management::logging(settings),
+        routes: list.into_routes(),
+        server,
+        zuul,
+        gateway,
+        backends,
+    }
+}

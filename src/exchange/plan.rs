@@ -1,0 +1,159 @@
+//! From a request head to what the upstream is to be asked: the one place where routing and field rules come together.
+//!
+//! Called once for each request, before any permit is taken. It neither waits nor fails on anything that a client may rightly send; what
+//! it refuses is a [`Refusal`], what it does not route is for the gateway's own pages.
+
+use super::request_fields::{max_forwards, request_fields};
+use crate::config::model::ZuulConfig;
+use crate::reason::Reason;
+use crate::router::{MatchPath, Route, Router};
+use crate::wire::head::RequestHead;
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// What is answered to `OPTIONS *`, and as `Allow` beside a 405: every other method is for the upstream to judge.
+pub const ALLOW: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
+/// The two ends of the client's connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    /// The client.
+    pub remote: SocketAddr,
+    /// Ourselves.
+    pub local: SocketAddr,
+    /// Whether the client speaks TLS to us.
+    pub secure: bool,
+}
+
+/// What of `zuul.*` holds for every route.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// `zuul.add-proxy-headers`.
+    pub add_proxy_headers: bool,
+    /// `zuul.add-host-header`.
+    pub add_host_header: bool,
+    /// `zuul.include-debug-header`.
+    pub include_debug_header: bool,
+    /// `zuul.debug.request`.
+    pub debug_request: bool,
+    /// `zuul.debug.parameter`.
+    pub debug_parameter: String,
+}
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub enum Planned<'r> {
+    /// It goes upstream.
+    Proxy(Plan<'r>),
+    /// `forward:`: one of the gateway's own pages answers.
+    Forward {
+        /// The route.
+        route: &'r Arc<Route>,
+        /// The page's path, with the request's query.
+        path: Bytes,
+    },
+    /// No route: the gateway's own pages, or 404 `no_route`.
+    None,
+    /// `OPTIONS *`, or OPTIONS with `Max-Forwards: 0`: answered 200 with [`ALLOW`] by the gateway itself (RFC 9110 7.6.2, 9.3.7).
+    Options,
+    /// TRACE: answered 405 with [`ALLOW`], since it would show fields that proxies add (as Tomcat does).
+    MethodNotAllowed,
+}
+
+/// What the upstream is to be asked.
+#[derive(Debug)]
+pub struct Plan<'r> {
+    /// The route.
+    pub route: &'r Arc<Route>,
+    /// The method, as received.
+    pub method: Method,
+    /// The target in origin-form: the octets that came, without what is stripped, behind the url's own path.
+    pub target: Bytes,
+    /// The fields to send, but for those that frame the body; Host only with `zuul.add-host-header`.
+    pub fields: HeaderMap,
+    /// Whether the answer is to carry `X-Zuul-Debug-Header`.
+    pub debug: bool,
+}
+
+/// A request that can't be planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Why.
+    pub reason: Reason,
+    /// The same in words, for the error body and the log.
+    pub detail: String,
+}
+
+/// What becomes of the request.
+///
+/// # Errors
+/// [`Refusal`] with [`Reason::BadRequest`]: dot segments, encoded controls, octets that can't be sent on, or a loop.
+pub fn plan<'r>(router: &'r Router, rules: &Rules, head: &RequestHead, peer: &Peer) -> Result<Planned<'r>, Refusal> {
+    if *head.method() == Method::TRACE {
+        return Ok(Planned::MethodNotAllowed);
+    }
+    if ends_here(head) {
+        return Ok(Planned::Options);
+    }
+    let path = MatchPath::read(head.path(), router.reading());
+    let path = path.map_err(|fault| Refusal::bad_request(&fault.to_string()))?;
+    let Some(found) = router.find(&path) else { return Ok(Planned::None) };
+    let target = found.target(&head.origin_form_bytes(), &path);
+    if found.route.is_forward() {
+        return Ok(Planned::Forward { route: found.route, path: target });
+    }
+    Ok(Planned::Proxy(Plan {
+        route: found.route,
+        method: head.method().clone(),
+        target,
+        fields: request_fields(found.route, rules, head, peer)?,
+        debug: rules.debugs(head),
+    }))
+}
+
+impl Rules {
+    /// Takes them from the configuration.
+    pub fn new(zuul: &ZuulConfig) -> Self {
+        Self {
+            add_proxy_headers: zuul.add_proxy_headers,
+            add_host_header: zuul.add_host_header,
+            include_debug_header: zuul.include_debug_header,
+            debug_request: zuul.debug_request,
+            debug_parameter: zuul.debug_parameter.clone(),
+        }
+    }
+
+    /// `DebugFilter`: the parameter's value has to be `true`, in lower case.
+    fn debugs(&self, head: &RequestHead) -> bool {
+        let asked = || {
+            let mut pairs = head.query().unwrap_or_default().split(|&octet| octet == b'&');
+            pairs.any(|pair| pair.strip_prefix(self.debug_parameter.as_bytes()) == Some(b"=true"))
+        };
+        self.include_debug_header && (self.debug_request || asked())
+    }
+}
+
+impl Peer {
+    /// The scheme that the client used.
+    pub fn scheme(&self) -> &'static str {
+        if self.secure { "https" } else { "http" }
+    }
+
+    pub(super) fn default_port(&self) -> &'static str {
+        if self.secure { "443" } else { "80" }
+    }
+}
+
+impl Refusal {
+    pub(super) fn bad_request(detail: &str) -> Self {
+        Self { reason: Reason::BadRequest, detail: detail.to_owned() }
+    }
+}
+
+/// OPTIONS for the gateway itself.
+fn ends_here(head: &RequestHead) -> bool {
+    let is_last = || head.values("max-forwards").any(|left| max_forwards(left) == Some(0));
+    *head.method() == Method::OPTIONS && (head.path() == b"*" || is_last())
+}

@@ -1,0 +1,184 @@
+//! The thread that keeps the front going while every worker is busy, and asleep while nothing happens.
+//!
+//! While no worker is idle, or the queue holds something, it ticks every millisecond: activates workers, moves ready connections into the
+//! queue, refuses what is too much or too old, parks surplus workers. It ends what is overdue, and what lingers. When all has been calm for a
+//! while it sleeps until the earliest deadline, so that an idle front makes no wake-ups. A panic costs it one tick.
+
+use super::input::Received;
+use super::queue::Waiting;
+use super::refusal::peek;
+use super::shared::Shared;
+use super::sleep::NEVER;
+use super::slots::{Owned, State};
+use super::workers::activate;
+use crate::reason::Reason;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const TICK: Duration = Duration::from_millis(1);
+/// Calm ticks before it sleeps, and ticks with too many live workers before some are parked.
+const PATIENCE: u32 = 50;
+/// Ticks without an answer after which it does not count how many workers are runnable any more: all are stuck somewhere.
+const STUCK: u32 = 10;
+/// Ticks between two looks at the connections that are idle, during a drain.
+const DRAIN_STEP: u64 = 8;
+
+pub(super) struct Housekeeper {
+    shared: Arc<Shared>,
+    calm: u32,
+    roomy: u32,
+    stalled: u32,
+    answered: u64,
+}
+
+impl Housekeeper {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, calm: 0, roomy: 0, stalled: 0, answered: 0 }
+    }
+
+    /// The thread's life.
+    pub(super) fn run(mut self) {
+        let shared = self.shared.clone();
+        let _ = shared.housekeeper.set(thread::current());
+        while !shared.is_stopped() {
+            self.rest();
+            if catch_unwind(AssertUnwindSafe(|| self.tick())).is_err() {
+                shared.stats.panics.add_one();
+            }
+        }
+        shared.end_lingering();
+    }
+
+    /// Until the next tick, or longer when all has been calm for long.
+    fn rest(&mut self) {
+        self.calm = if self.is_calm() && self.roomy == 0 { self.calm + 1 } else { 0 };
+        if self.calm <= PATIENCE {
+            return thread::sleep(TICK);
+        }
+        let sleep = &self.shared.sleep;
+        match sleep.fall_asleep(|| self.is_calm()) {
+            Some(NEVER) => thread::park(),
+            Some(until) => {
+                let now = self.shared.clock.millis(self.shared.clock.now());
+                thread::park_timeout(Duration::from_millis(until.saturating_sub(now)));
+            }
+            None => {}
+        }
+        sleep.wake();
+        if !self.is_calm() {
+            self.calm = 0;
+        }
+    }
+
+    fn is_calm(&self) -> bool {
+        let shared = &self.shared;
+        shared.idle.count() > 0 && shared.queue.len() == 0 && shared.lingering() == 0 && !shared.is_draining()
+    }
+
+    fn tick(&mut self) {
+        let shared = self.shared.clone();
+        shared.stats.ticks.add_one();
+        let (tick, now) = (shared.workers.next_tick(), shared.clock.now());
+        if shared.idle.count() == 0 {
+            collect(&shared, now);
+        }
+        shared.ready.call(shared.idle.to_wake(shared.queue.len()));
+        self.activate(tick);
+        refuse_excess(&shared, now);
+        end_overdue(&shared, now, tick);
+        shared.attend_lingering(now);
+        self.thin_out(tick);
+    }
+
+    /// As many as are missing to the runnable number; as many as wait, when nothing moves; as many as the queue is over its capacity.
+    fn activate(&mut self, tick: u64) {
+        let shared = &self.shared;
+        let answered = shared.workers.answered();
+        self.stalled = if answered == self.answered { self.stalled.saturating_add(1) } else { 0 };
+        self.answered = answered;
+        let starting = shared.workers.starting();
+        if shared.idle.count() > 0 {
+            return;
+        }
+        let waiting = shared.queue.len();
+        let missing = shared.config.runnable.saturating_sub(shared.workers.live(tick));
+        let for_waiting = match self.stalled {
+            0..=1 => 0,
+            2..STUCK if missing == 0 => 0,
+            _ => waiting.saturating_sub(starting),
+        };
+        let for_excess = waiting.saturating_sub(shared.queue.capacity()).saturating_sub(starting);
+        activate(shared, missing.max(for_waiting).max(for_excess));
+    }
+
+    /// Parks the surplus once there have been too many live workers for long enough.
+    fn thin_out(&mut self, tick: u64) {
+        let shared = &self.shared;
+        let (live, runnable) = (shared.workers.live(tick), shared.config.runnable);
+        self.roomy = if live > runnable * 3 / 2 { self.roomy + 1 } else { 0 };
+        if self.roomy == 0 {
+            shared.workers.set_surplus(0);
+        } else if self.roomy.is_multiple_of(PATIENCE) {
+            shared.workers.set_surplus(live - runnable);
+            shared.ready.call((live - runnable).min(shared.idle.count())); // idle ones would not notice
+        }
+    }
+}
+
+/// Moves what is ready into the queue, under one lock.
+fn collect(shared: &Shared, now: Instant) {
+    let mut batch = Vec::new();
+    shared.ready.take_all(shared.slots.capacity(), |token, news| {
+        if let Some(owned) = shared.slots.announce(token, news) {
+            batch.push(Waiting { connection: owned.deposit(), since: now, again: false });
+        }
+    });
+    shared.enqueue(batch);
+}
+
+/// Refuses what does not fit while every worker is busy, and what has waited for too long.
+fn refuse_excess(shared: &Shared, now: Instant) {
+    let workers = &shared.workers;
+    if workers.are_all_active() {
+        let free = shared.idle.count() + workers.starting();
+        for excess in shared.queue.take_excess(free) {
+            shared.refuse(shared.slots.resume(excess.connection), Reason::QueueFull, excess.since);
+        }
+    }
+    for overdue in shared.queue.take_overdue(now, shared.config.queue_timeout) {
+        shared.refuse(shared.slots.resume(overdue.connection), Reason::QueueTimeout, overdue.since);
+    }
+}
+
+/// Ends connections whose deadline has passed; in a drain every one that nobody serves.
+fn end_overdue(shared: &Shared, now: Instant, tick: u64) {
+    let millis = shared.clock.millis(now);
+    let all = shared.is_draining() && tick.is_multiple_of(DRAIN_STEP);
+    if !all && millis < shared.sleep.earliest() {
+        return;
+    }
+    shared.sleep.begin_scan();
+    let next = shared.slots.claim_due(millis, all, |owned| end(shared, owned, now));
+    let _ = shared.sleep.set(next); // the housekeeper itself is awake
+}
+
+/// Ends an idle connection, unless something has just come.
+fn end(shared: &Shared, owned: Owned<'_>, now: Instant) {
+    let there = owned.socket().as_ref().map_or(Received::Broken, peek);
+    let (begun, since) = {
+        let state = owned.state();
+        (State::has_begun(&state.unread), state.head_since)
+    };
+    match there {
+        Received::Octets(_) => shared.enqueue_one(owned, now),
+        Received::End | Received::Broken => {}
+        Received::Nothing if begun && shared.is_draining() => {
+            shared.refuse_now(owned, Reason::Draining, since.unwrap_or(now))
+        }
+        Received::Nothing if begun => shared.refuse_now(owned, Reason::HeadTimeout, since.unwrap_or(now)),
+        Received::Nothing if shared.is_draining() => shared.linger(owned),
+        Received::Nothing => {} // `owned` closes it silently
+    }
+}

@@ -1,0 +1,184 @@
+//! The way of a request, on one page: [`Gateway::serve`].
+//!
+//! ```text
+//! head -> plan (route, upstream head) -> admission (permit | pool place) -> call (balance, connect, send, head) -> relay -> log and counts
+//! ```
+//!
+//! Everything below is a step of it: [`crate::exchange`] plans, [`backend`] admits and calls, [`relay`] streams the answer, [`pages`] are the
+//! gateway's own, [`record`] is what the log and the counters are told. Containers call it; nothing here knows which.
+
+mod backend;
+mod downstream;
+mod pages;
+mod record;
+mod relay;
+
+pub(crate) use backend::Backends;
+
+use crate::access_log::AccessLog;
+use crate::client::{Client, ClientError, Ending, Handler, Refused, Request};
+use crate::config::Config;
+use crate::config::model::BackendKind;
+use crate::counts::Counts;
+use crate::exchange::{self, Peer, Plan, Planned, Rules};
+use crate::management::Actuator;
+use crate::reason::Reason;
+use crate::reply::{self, ErrorAnswers};
+use crate::router::Router;
+use crate::upstream::{CallError, Caller, OutboundRequest};
+use record::Record;
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// The gateway behind a container.
+pub struct Gateway {
+    router: Arc<Router>,
+    rules: Rules,
+    backends: Arc<Backends>,
+    /// Its own pages: below the routes, and what `forward:` reaches.
+    actuator: Arc<Actuator>,
+    /// Whether the actuator answers here too, because it has no listener of its own.
+    actuator_here: bool,
+    errors: ErrorAnswers,
+    log: Arc<AccessLog>,
+    counts: Arc<Counts>,
+}
+
+/// The parts that a gateway is made of beside its configuration.
+pub(crate) struct Parts {
+    pub(crate) router: Arc<Router>,
+    pub(crate) backends: Arc<Backends>,
+    pub(crate) actuator: Arc<Actuator>,
+    pub(crate) log: Arc<AccessLog>,
+    pub(crate) counts: Arc<Counts>,
+}
+
+/// What a worker keeps between requests.
+pub struct Worker {
+    caller: Caller,
+    buffers: relay::Buffers,
+}
+
+/// Why a request cannot be answered as its client hoped, before any octet of an answer was sent.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    reason: Reason,
+    /// What exactly: for the log; for the client too where the fault is the client's.
+    detail: Cow<'static, str>,
+    /// What kind of backend failed, if one was tried.
+    backend: Option<BackendKind>,
+}
+
+impl Handler for Gateway {
+    type Local = Worker;
+
+    fn local(&self) -> Worker {
+        Worker { caller: Caller::new(), buffers: relay::Buffers::default() }
+    }
+
+    fn serve(&self, worker: &mut Worker, request: Request, client: &mut dyn Client) -> Ending {
+        let _in_flight = self.counts.begin();
+        let mut record = Record::begin(&request, client.peer());
+        let ending = match self.answer(worker, &request, client, &mut record) {
+            Ok(ending) => ending,
+            Err(failure) => self.apologise(&failure, &request, client, &mut record),
+        };
+        self.tell(record, request, ending);
+        ending
+    }
+
+    fn refused(&self, refused: &Refused) {
+        self.counts.refused(refused);
+        if self.log.is_on() {
+            self.log.record(record::refused(refused));
+        }
+    }
+}
+
+impl Gateway {
+    pub(crate) fn new(config: &Config, parts: Parts) -> Self {
+        let Parts { router, backends, actuator, log, counts } = parts;
+        let errors = ErrorAnswers { compat: config.gateway.compat };
+        let actuator_here = config.management.port.is_none();
+        Self { router, rules: Rules::new(&config.zuul), backends, actuator, actuator_here, errors, log, counts }
+    }
+
+    /// Everything from the head to the last octet of the answer.
+    fn answer(
+        &self,
+        worker: &mut Worker,
+        request: &Request,
+        client: &mut dyn Client,
+        record: &mut Record,
+    ) -> Result<Ending, Failure> {
+        let peer = Peer { remote: client.peer(), local: client.local(), secure: false };
+        let plan = match exchange::plan(&self.router, &self.rules, &request.head, &peer)? {
+            Planned::Proxy(plan) => plan,
+            own => return self.own_page(&own, request, client, record),
+        };
+        let Plan { route, method, target, fields, .. } = plan;
+        record.routed(route);
+        let backend = self.backends.of(route)?;
+        // Held until the last octet of the answer was sent or given up.
+        let admitted = backend.admit()?;
+        let outbound = OutboundRequest { method, target, fields };
+        let answer = backend.call(&admitted, (route, outbound), &mut worker.caller, client, record)?;
+        relay::relay(answer, (route, request), &mut worker.buffers, client, record)
+    }
+
+    /// The answer to a failure; a client that is gone gets none.
+    fn apologise(&self, failure: &Failure, request: &Request, client: &mut dyn Client, record: &mut Record) -> Ending {
+        let Failure { reason, detail, backend } = failure;
+        log::debug!("{reason}: {detail}");
+        record.failed(*reason);
+        if *reason == Reason::ClientAborted {
+            return Ending::Abort;
+        }
+        // What went wrong behind the gateway is for the log: it would tell strangers of servers that they can't see.
+        let message = if reason.status().is_client_error() { detail } else { "" };
+        let failure = reply::Failure { reason: *reason, message, backend: *backend };
+        let reply = self.errors.error(failure, Some(&request.head), SystemTime::now());
+        record.replying(&reply);
+        reply.send(&request.head, client)
+    }
+
+    /// Log and counts, whatever the ending.
+    fn tell(&self, mut record: Record, request: Request, ending: Ending) {
+        record.end(ending);
+        self.counts.end(&record.ended(request.head.method()));
+        if self.log.is_on() {
+            self.log.record(record.into_entry(request));
+        }
+    }
+}
+
+impl Failure {
+    fn new(reason: Reason, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self { reason, detail: detail.into(), backend: None }
+    }
+}
+
+impl From<Reason> for Failure {
+    fn from(reason: Reason) -> Self {
+        Self::new(reason, "")
+    }
+}
+
+impl From<exchange::Refusal> for Failure {
+    fn from(refusal: exchange::Refusal) -> Self {
+        Self::new(refusal.reason, refusal.detail)
+    }
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        Self::new(error.reason, error.detail)
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        Self::new(error.reason(), "")
+    }
+}

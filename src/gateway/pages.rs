@@ -1,0 +1,53 @@
+//! What the gateway answers itself: its actuator, `OPTIONS *`, a refused method, and 404 for what no route takes.
+
+use super::record::Record;
+use super::{Failure, Gateway};
+use crate::client::{Client, Ending, Request};
+use crate::exchange::{ALLOW, Planned};
+use crate::reason::Reason;
+use crate::reply::Reply;
+use http::{HeaderValue, StatusCode};
+
+impl Gateway {
+    /// Answers what does not go upstream.
+    pub(super) fn own_page(
+        &self,
+        planned: &Planned<'_>,
+        request: &Request,
+        client: &mut dyn Client,
+        record: &mut Record,
+    ) -> Result<Ending, Failure> {
+        let head = &request.head;
+        let reply = match planned {
+            Planned::Forward { route, path } => {
+                record.routed(route);
+                let (page, query) = split(path);
+                self.actuator.page_at(head, page, query).ok_or_else(|| no_page(page))?
+            }
+            Planned::Options => allow(StatusCode::OK),
+            Planned::MethodNotAllowed => allow(StatusCode::METHOD_NOT_ALLOWED),
+            Planned::None | Planned::Proxy(_) => {
+                let page = self.actuator_here.then(|| self.actuator.page(head)).flatten();
+                page.ok_or(Reason::NoRoute)?
+            }
+        };
+        record.replying(&reply);
+        Ok(reply.send(head, client))
+    }
+}
+
+/// Path and query of a target in origin-form.
+fn split(target: &[u8]) -> (&[u8], &[u8]) {
+    match target.iter().position(|&octet| octet == b'?') {
+        Some(at) => (&target[..at], &target[at + 1..]),
+        None => (target, b""),
+    }
+}
+
+fn no_page(path: &[u8]) -> Failure {
+    Failure::new(Reason::NoRoute, format!("forward to {}: the gateway has no such page", path.escape_ascii()))
+}
+
+fn allow(status: StatusCode) -> Reply {
+    Reply::empty(status).with("Allow", HeaderValue::from_static(ALLOW))
+}

@@ -1,0 +1,131 @@
+//! What is noted of one request on its way, for the access log and the counters.
+//!
+//! A value that is passed down, never found through the thread: nothing of one request can show in the next one's line.
+
+use crate::access_log::Entry;
+use crate::client::{Ending, Refused, Request};
+use crate::counts::Ended;
+use crate::isolation::NoResult;
+use crate::reason::Reason;
+use crate::reply::Reply;
+use crate::router::Route;
+use crate::upstream::{Answer, CallError, CallMarks, Server};
+use http::{Method, StatusCode};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+/// The notes on one request.
+pub(super) struct Record {
+    entry: Entry,
+    received: Instant,
+    route: Option<usize>,
+    received_octets: u64,
+}
+
+impl Record {
+    /// Begins when a worker has the request; it was received earlier, by what it waited.
+    pub(super) fn begin(request: &Request, peer: SocketAddr) -> Self {
+        let age = request.received.elapsed();
+        let now = SystemTime::now();
+        let mut entry = Entry::new(now.checked_sub(age).unwrap_or(now), peer);
+        entry.times.queue = Some(request.queued);
+        Self { entry, received: request.received, route: None, received_octets: 0 }
+    }
+
+    /// A route took it.
+    pub(super) fn routed(&mut self, route: &Route) {
+        self.route = Some(route.index);
+        self.entry.route = Some(route.name.clone());
+    }
+
+    /// This server is about to be asked.
+    pub(super) fn calling(&mut self, backend: &Arc<str>, server: &Server) {
+        self.entry.backend = Some(backend.clone());
+        self.entry.server = Some(server.authority().clone());
+    }
+
+    /// Where octets of the request's body are counted.
+    pub(super) fn received_octets(&mut self) -> &mut u64 {
+        &mut self.received_octets
+    }
+
+    /// A call came back, with whatever outcome.
+    pub(super) fn called(&mut self, waited: Duration, outcome: &Result<Result<Answer, CallError>, NoResult>) {
+        self.entry.times.isolation = Some(waited);
+        match outcome {
+            Ok(Ok(answer)) => {
+                self.marks(&answer.marks);
+                self.entry.upstream_status = Some(answer.status.as_u16());
+                self.entry.times.first_byte = Some(self.received.elapsed());
+            }
+            Ok(Err(error)) => self.marks(&error.marks),
+            Err(_) => self.entry.attempts = 1,
+        }
+    }
+
+    fn marks(&mut self, marks: &CallMarks) {
+        self.entry.attempts = marks.attempts;
+        self.entry.times.connect = Some(marks.connect);
+    }
+
+    /// The head of an answer with this status is about to go to the client.
+    pub(super) fn answering(&mut self, status: StatusCode) {
+        self.entry.status = Some(status.as_u16());
+    }
+
+    /// So many octets of the body were written.
+    pub(super) fn sent(&mut self, body_octets: u64) {
+        self.entry.sent = body_octets;
+    }
+
+    /// It will not end as its client hoped.
+    pub(super) fn failed(&mut self, reason: Reason) {
+        self.entry.reason = Some(reason);
+        if reason == Reason::ClientAborted {
+            self.entry.status = Some(reason.status().as_u16());
+        }
+    }
+
+    /// The gateway itself answers.
+    pub(super) fn replying(&mut self, reply: &Reply) {
+        self.answering(reply.status);
+        self.sent(reply.body.len() as u64);
+    }
+
+    /// The end of it: nothing is noted afterwards.
+    pub(super) fn end(&mut self, ending: Ending) {
+        self.entry.times.total = Some(self.received.elapsed());
+        if ending == Ending::Abort && self.entry.reason.is_none() {
+            self.failed(Reason::ClientAborted);
+        }
+    }
+
+    /// For the counters.
+    pub(super) fn ended<'a>(&self, method: &'a Method) -> Ended<'a> {
+        Ended {
+            route: self.route,
+            method,
+            status: self.entry.status.unwrap_or(Reason::ClientAborted.status().as_u16()),
+            reason: self.entry.reason,
+            received: self.received_octets,
+            sent: self.entry.sent,
+            took: self.entry.times.total.unwrap_or_default(),
+        }
+    }
+
+    /// For the log.
+    pub(super) fn into_entry(self, request: Request) -> Entry {
+        Entry { head: Some(request.head), ..self.entry }
+    }
+}
+
+/// The log's entry for a request that no handler saw.
+pub(super) fn refused(refused: &Refused) -> Entry {
+    let (age, now) = (refused.since.elapsed(), SystemTime::now());
+    let mut entry = Entry::new(now.checked_sub(age).unwrap_or(now), refused.peer);
+    entry.status = (refused.sent > 0).then(|| refused.reason.status().as_u16());
+    entry.reason = Some(refused.reason);
+    entry.times.total = Some(age);
+    entry
+}

@@ -1,0 +1,119 @@
+//! How many requests one backend may have under way, and on whose thread they wait for it.
+//!
+//! **What a permit covers**: from admission until the response body was sent or dropped, in both modes. Hystrix frees it when the
+//! response head is there (a pool) or when the timeout strikes (a semaphore), so that slow bodies and late answers are not counted.
+//! **At the deadline** the caller is free in both modes: a semaphore's call runs on the caller's own thread and ends by its deadline; a
+//! pool's call is left behind, its exchange shut down, and its place comes back when the pool thread has noticed.
+//! Nobody waits for a permit: full means refused. The gateway calls [`Isolation::admit`], then [`Admitted::call`], and does not know
+//! which mode it is.
+
+mod bell;
+mod bridge;
+mod meeting;
+mod places;
+mod pool;
+mod pool_thread;
+mod semaphore;
+
+pub use pool::{Place, Pool};
+pub use semaphore::{Permit, Semaphore};
+
+use crate::cancel::Cancel;
+use crate::client::{ClientError, Downstream};
+use crate::deadline::Deadline;
+use crate::reason::Reason;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How the requests of one backend are bounded; `L` is what a call needs of its thread (an upstream caller).
+pub enum Isolation<L: 'static> {
+    /// By a count; the call runs on the worker.
+    Semaphore(Arc<Semaphore>),
+    /// By the places of a thread pool; the call runs on one of its threads up to the response head.
+    Pool(Arc<Pool<L>>),
+    /// Not bounded: url routes under `gateway.compat: zuul1`.
+    None,
+}
+
+impl<L: 'static> Isolation<L> {
+    /// Takes a permit or a place, without waiting.
+    ///
+    /// # Errors
+    /// [`Reason::SemaphoreFull`] or [`Reason::PoolFull`].
+    pub fn admit(&self) -> Result<Admitted<L>, Reason> {
+        Ok(match self {
+            Self::Semaphore(semaphore) => Admitted::Permit(semaphore.try_acquire()?),
+            Self::Pool(pool) => Admitted::Place(pool.reserve()?),
+            Self::None => Admitted::Unbounded,
+        })
+    }
+}
+
+/// An admitted request's share of the limit: to be kept until its response body was sent or dropped.
+pub enum Admitted<L: 'static> {
+    /// One of a semaphore.
+    Permit(Permit),
+    /// One of a pool.
+    Place(Place<L>),
+    /// Nothing to give back.
+    Unbounded,
+}
+
+/// Who takes part in a call.
+pub struct Parties<'a, L> {
+    /// The worker's own; a pool's call uses that of its pool thread instead.
+    pub local: &'a mut L,
+    /// Where the request's body comes from and interim heads go to.
+    pub client: &'a mut dyn Downstream,
+    /// By when the call must have its response head; runs from admission.
+    pub deadline: Deadline,
+    /// The client's switch.
+    pub cancel: &'a Cancel,
+}
+
+impl<L: 'static> Admitted<L> {
+    /// Makes the call: on this thread, or on one of the pool's while this thread attends to the client.
+    ///
+    /// # Errors
+    /// [`NoResult`], from a pool only; what goes wrong upstream is for `R` to tell.
+    pub fn call<R: Send + 'static>(
+        &self,
+        parties: Parties<'_, L>,
+        job: impl FnOnce(&mut L, &mut dyn Downstream, Deadline, &Cancel) -> R + Send + 'static,
+    ) -> Result<R, NoResult> {
+        let Parties { local, client, deadline, cancel } = parties;
+        match self {
+            Self::Place(place) => place.call(client, deadline, cancel, job),
+            Self::Permit(_) | Self::Unbounded => Ok(job(local, client, deadline, cancel)),
+        }
+    }
+
+    /// How long the call waited for a pool thread, the pool's queue included; zero without a pool.
+    pub fn waited(&self) -> Duration {
+        match self {
+            Self::Place(place) => place.waited(),
+            Self::Permit(_) | Self::Unbounded => Duration::ZERO,
+        }
+    }
+}
+
+/// Why a pool's call came back without a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoResult {
+    /// [`Reason::Timeout`]: the deadline passed; [`Reason::Internal`]: the job panicked, or the system gave no descriptor.
+    Gateway(Reason),
+    /// The client's side failed while its body was read or an interim head was sent.
+    Client(ClientError),
+}
+
+impl From<Reason> for NoResult {
+    fn from(reason: Reason) -> Self {
+        Self::Gateway(reason)
+    }
+}
+
+impl From<ClientError> for NoResult {
+    fn from(error: ClientError) -> Self {
+        Self::Client(error)
+    }
+}

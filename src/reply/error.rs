@@ -1,0 +1,310 @@
+//! Error answers: Spring's JSON body plus `reason`, a small page for browsers, and the reason as a field, so that the word of the answer can
+//! be found in log and metrics.
+//!
+//! ```text
+//! {"timestamp":"2026-11-30T09:57:59.126+00:00","status":503,"error":"Service Unavailable","message":"...","path":"/x","reason":"queue_full"}
+//! ```
+//!
+//! With `gateway.compat: zuul1` status and body are Zuul 1's own, as Spring Boot 2.3 sends them; only `X-Gateway-Reason` remains ours.
+
+use crate::config::model::{BackendKind, Compat};
+use crate::reason::Reason;
+use crate::reply::Reply;
+use crate::reply::accept::{Form, preferred};
+use crate::wire::HeadError;
+use crate::wire::head::RequestHead;
+use http::{HeaderValue, StatusCode};
+use serde::Serialize;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What went wrong with one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure<'a> {
+    /// Why, in one word.
+    pub reason: Reason,
+    /// Why, in a sentence for whoever reads the answer; may be empty. It must not tell addresses of servers behind the gateway.
+    pub message: &'a str,
+    /// What kind of backend failed, if any was tried: Zuul 1 answers a slow url route otherwise than a slow service.
+    pub backend: Option<BackendKind>,
+}
+
+impl From<Reason> for Failure<'_> {
+    fn from(reason: Reason) -> Self {
+        Self { reason, message: "", backend: None }
+    }
+}
+
+/// Makes error answers.
+#[derive(Clone, Copy, Debug)]
+pub struct ErrorAnswers {
+    /// `gateway.compat`.
+    pub compat: Compat,
+}
+
+impl ErrorAnswers {
+    /// The answer to `head`, if there is one, in the form that it prefers.
+    pub fn error(&self, failure: Failure<'_>, head: Option<&RequestHead>, now: SystemTime) -> Reply {
+        let status = match self.compat {
+            Compat::None => failure.reason.status(),
+            Compat::Zuul1 => zuul1_status(failure.reason, failure.backend),
+        };
+        let body = match self.compat {
+            Compat::None => Body { reason: Some(failure.reason.name()), ..Body::of(status, failure.message, now) },
+            Compat::Zuul1 => Body::of(status, "", now),
+        };
+        // Zuul's failures carry no path, since they don't come from the container's own error dispatch; a missing route's do.
+        let tells_path = self.compat == Compat::None || failure.reason == Reason::NoRoute;
+        let path = head.filter(|_| tells_path).map(|head| String::from_utf8_lossy(head.path()));
+        let body = Body { path: path.as_deref(), ..body };
+        let asks_to_retry = failure.reason.asks_to_retry() && status == failure.reason.status();
+        let retry_after = asks_to_retry.then(|| retry_after(now));
+        with_reason(body.reply(head.map_or(Form::Json, preferred)), failure.reason, retry_after)
+    }
+}
+
+/// The status that Zuul 1 answers with (its `ZuulException`s are 500 but for a service that was too slow). Where Zuul has no such failure,
+/// it is that of Tomcat in front of it, or ours. A service's Hystrix timeout is 500 there; here it is not told apart from a slow answer.
+pub fn zuul1_status(reason: Reason, backend: Option<BackendKind>) -> StatusCode {
+    match reason {
+        Reason::Timeout if backend == Some(BackendKind::Service) => StatusCode::GATEWAY_TIMEOUT,
+        Reason::Timeout
+        | Reason::SemaphoreFull
+        | Reason::PoolFull
+        | Reason::CircuitOpen
+        | Reason::NoServer
+        | Reason::UpstreamPoolTimeout
+        | Reason::ConnectFailed
+        | Reason::ConnectTimeout
+        | Reason::UpstreamBadResponse
+        | Reason::UpstreamAborted
+        | Reason::FallbackRejected => StatusCode::INTERNAL_SERVER_ERROR,
+        other => other.status(),
+    }
+}
+
+/// The complete answer to a head that can't be served, whatever `gateway.compat` says; the connection closes after it.
+pub fn head_error(error: &HeadError, now: SystemTime) -> Vec<u8> {
+    let (reason, message) = (error.reason(), error.to_string());
+    let body = Body { reason: Some(reason.name()), ..Body::of(error.status(), &message, now) };
+    with_reason(body.reply(Form::Json), reason, None).closing_octets(now)
+}
+
+/// The complete answer to a connection whose request was not read: `retry_after` in seconds, for reasons that ask to retry. The connection
+/// closes after it.
+pub fn canned_refusal(reason: Reason, retry_after: u64, now: SystemTime) -> Vec<u8> {
+    let body = Body { reason: Some(reason.name()), ..Body::of(reason.status(), "", now) };
+    let retry_after = reason.asks_to_retry().then_some(retry_after);
+    with_reason(body.reply(Form::Json), reason, retry_after).closing_octets(now)
+}
+
+/// Seconds for `Retry-After`: 1 to 3, spread by the clock, so that those who were refused together don't come back together.
+pub fn retry_after(now: SystemTime) -> u64 {
+    let nanoseconds = now.duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
+    1 + u64::from(nanoseconds / 1000) % 3
+}
+
+fn with_reason(reply: Reply, reason: Reason, retry_after: Option<u64>) -> Reply {
+    let reply = reply.with("X-Gateway-Reason", HeaderValue::from_static(reason.name()));
+    match retry_after {
+        Some(seconds) => reply.with("Retry-After", HeaderValue::from(seconds)),
+        None => reply,
+    }
+}
+
+/// The members of the JSON body, in Spring's order.
+#[derive(Serialize)]
+struct Body<'a> {
+    timestamp: String,
+    status: u16,
+    error: &'static str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+}
+
+impl<'a> Body<'a> {
+    fn of(status: StatusCode, message: &'a str, now: SystemTime) -> Self {
+        let error = status.canonical_reason().unwrap_or_default();
+        let timestamp = crate::wire::date::iso_8601(now);
+        Self { timestamp, status: status.as_u16(), error, message, path: None, reason: None }
+    }
+
+    fn reply(&self, form: Form) -> Reply {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        match form {
+            Form::Json => Reply::new(status, "application/json", self.json()),
+            Form::Html => Reply::new(status, "text/html;charset=UTF-8", self.page()),
+            Form::Empty => Reply::empty(status),
+        }
+    }
+
+    fn json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("strings and a number always become JSON")
+    }
+
+    fn page(&self) -> String {
+        let title = format!("{} {}", self.status, self.error);
+        let lines = [Some(self.message), self.reason].into_iter().flatten().filter(|line| !line.is_empty());
+        let lines: String = lines.map(|line| format!("<p>{}</p>", escaped(line))).collect();
+        format!(
+            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title></head>\
+             <body><h1>{title}</h1>{lines}</body></html>\n"
+        )
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::model::Relaxed;
+    use crate::wire::testing::relaxed_request;
+    use std::time::Duration;
+
+    /// 2026-11-30T09:57:59.126Z.
+    fn now() -> SystemTime {
+        UNIX_EPOCH + Duration::from_millis(1_796_032_679_126)
+    }
+
+    fn head(fields: &str) -> RequestHead {
+        let relaxed = Relaxed { path: b"\"".to_vec(), query: Vec::new() };
+        relaxed_request(&format!("GET /a%20b/\"?q HTTP/1.1\r\nHost: a{fields}"), &relaxed)
+    }
+
+    fn failure(reason: Reason) -> Failure<'static> {
+        Failure { reason, message: "too <many>", backend: None }
+    }
+
+    fn error(compat: Compat, failure: Failure<'_>, fields: &str) -> Reply {
+        ErrorAnswers { compat }.error(failure, Some(&head(fields)), now())
+    }
+
+    fn field<'a>(reply: &'a Reply, name: &str) -> Option<&'a str> {
+        reply.fields.iter().find(|(n, _)| *n == name).map(|(_, value)| value.to_str().unwrap())
+    }
+
+    #[test]
+    fn an_error_is_told_in_springs_words_and_ours() {
+        let reply = error(Compat::None, failure(Reason::SemaphoreFull), "");
+        assert_eq!(reply.status, 503);
+        assert_eq!(
+            reply.body,
+            r#"{"timestamp":"2026-11-30T09:57:59.126+00:00","status":503,"error":"Service Unavailable","message":"too <many>","path":"/a%20b/\"","reason":"semaphore_full"}"#
+        );
+        assert_eq!(field(&reply, "Content-Type"), Some("application/json"));
+        assert_eq!(field(&reply, "X-Gateway-Reason"), Some("semaphore_full"));
+        assert!(["1", "2", "3"].contains(&field(&reply, "Retry-After").unwrap()));
+    }
+
+    #[test]
+    fn browsers_get_a_page_in_which_nothing_is_markup() {
+        let reply = error(Compat::None, failure(Reason::NoRoute), "\r\nAccept: text/html");
+        assert_eq!((reply.status.as_u16(), field(&reply, "Content-Type")), (404, Some("text/html;charset=UTF-8")));
+        let page = std::str::from_utf8(&reply.body).unwrap();
+        assert!(page.contains("<h1>404 Not Found</h1><p>too &lt;many&gt;</p><p>no_route</p>"), "{page}");
+        assert_eq!(field(&reply, "Retry-After"), None);
+    }
+
+    #[test]
+    fn who_takes_neither_json_nor_html_gets_the_fields_alone() {
+        let reply = error(Compat::None, failure(Reason::Internal), "\r\nAccept: application/xml");
+        assert_eq!((reply.status.as_u16(), reply.body.len()), (500, 0));
+        assert_eq!(field(&reply, "Content-Type"), None);
+        assert_eq!(field(&reply, "X-Gateway-Reason"), Some("internal"));
+    }
+
+    #[test]
+    fn zuul_1_answers_as_it_did() {
+        let reply = error(Compat::Zuul1, failure(Reason::SemaphoreFull), "");
+        assert_eq!(reply.status, 500);
+        assert_eq!(
+            reply.body,
+            r#"{"timestamp":"2026-11-30T09:57:59.126+00:00","status":500,"error":"Internal Server Error","message":""}"#
+        );
+        assert_eq!(field(&reply, "X-Gateway-Reason"), Some("semaphore_full"));
+        assert_eq!(field(&reply, "Retry-After"), None);
+        let reply = error(Compat::Zuul1, failure(Reason::NoRoute), "");
+        assert!(reply.body.ends_with(br#""status":404,"error":"Not Found","message":"","path":"/a%20b/\""}"#));
+    }
+
+    #[track_caller]
+    fn zuul1(reason: Reason, backend: BackendKind, expected: u16) {
+        assert_eq!(zuul1_status(reason, Some(backend)), expected);
+    }
+
+    #[test]
+    fn statuses_of_zuul_1() {
+        use BackendKind::{Service, Url};
+        zuul1(Reason::Timeout, Service, 504);
+        zuul1(Reason::Timeout, Url, 500);
+        zuul1(Reason::ConnectTimeout, Service, 500);
+        zuul1(Reason::ConnectFailed, Url, 500);
+        zuul1(Reason::NoServer, Service, 500);
+        zuul1(Reason::PoolFull, Service, 500);
+        zuul1(Reason::CircuitOpen, Service, 500);
+        zuul1(Reason::UpstreamPoolTimeout, Url, 500);
+        zuul1(Reason::QueueFull, Service, 503);
+        zuul1(Reason::BodyTooLarge, Service, 413);
+    }
+
+    #[test]
+    fn every_reason_has_a_status_that_can_be_sent_but_the_one_of_a_client_that_left() {
+        for &reason in Reason::ALL.iter().filter(|&&reason| reason != Reason::ClientAborted) {
+            for compat in [Compat::None, Compat::Zuul1] {
+                let reply = ErrorAnswers { compat }.error(reason.into(), None, now());
+                assert!(reply.status.canonical_reason().is_some(), "{reason}");
+                let retries = field(&reply, "Retry-After").is_some();
+                assert_eq!(retries, matches!(reply.status.as_u16(), 429 | 503), "{reason}");
+                assert!(!reply.body.windows(7).any(|seven| seven == b"\"path\":"), "no head, no path");
+            }
+        }
+    }
+
+    #[test]
+    fn a_refused_head_is_told_what_is_wrong() {
+        let octets = String::from_utf8(head_error(&HeadError::BareLf { line: 3 }, now())).unwrap();
+        let body = r#"{"timestamp":"2026-11-30T09:57:59.126+00:00","status":400,"error":"Bad Request","message":"bare LF in field line 3","reason":"bad_request"}"#;
+        let expected = format!(
+            "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nX-Gateway-Reason: bad_request\r\n\
+             Date: Mon, 30 Nov 2026 09:57:59 GMT\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        assert_eq!(octets, expected);
+        let octets = head_error(&HeadError::VersionUnsupported, now());
+        assert!(octets.starts_with(b"HTTP/1.1 505 HTTP Version Not Supported\r\n"));
+    }
+
+    #[test]
+    fn a_canned_refusal_is_whole_and_closes() {
+        let octets = String::from_utf8(canned_refusal(Reason::QueueFull, 2, now())).unwrap();
+        let (head, body) = octets.split_once("\r\n\r\n").unwrap();
+        assert_eq!(
+            head.split("\r\n").collect::<Vec<_>>(),
+            [
+                "HTTP/1.1 503 Service Unavailable",
+                "Content-Type: application/json",
+                "X-Gateway-Reason: queue_full",
+                "Retry-After: 2",
+                "Date: Mon, 30 Nov 2026 09:57:59 GMT",
+                &format!("Content-Length: {}", body.len()),
+                "Connection: close",
+            ]
+        );
+        let body: serde_json::Value = serde_json::from_str(body).unwrap();
+        assert_eq!((&body["status"], &body["reason"]), (&503.into(), &"queue_full".into()));
+        assert_eq!(body.get("path"), None);
+        let octets = String::from_utf8(canned_refusal(Reason::HeadTimeout, 2, now())).unwrap();
+        assert!(octets.starts_with("HTTP/1.1 408 Request Timeout\r\n") && !octets.contains("Retry-After"));
+    }
+
+    #[test]
+    fn those_refused_together_are_not_told_to_come_back_together() {
+        let told: Vec<_> = (0..3).map(|us| retry_after(UNIX_EPOCH + Duration::from_micros(us))).collect();
+        assert_eq!(told, [1, 2, 3]);
+    }
+}

@@ -1,0 +1,117 @@
+//! Everything that a configuration asks for, started together and ended together: the gateway behind its container, the management
+//! listener, the embedded example service, and the background thread.
+
+mod background;
+mod start;
+
+use crate::access_log::AccessLog;
+use crate::config::Config;
+use crate::container::tiny::TinyFront;
+use crate::deadline::Deadline;
+use crate::front::Front;
+use crate::metrics::{Collect, Registry, Sink};
+use background::Background;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Workers of the management listener, and of the embedded example service.
+pub const SIDE_WORKERS: usize = 2;
+
+/// What listeners beside the main one, and the log, get to finish in.
+const SIDE_DRAIN: Duration = Duration::from_secs(1);
+
+/// A running gateway. Dropping it without [`Self::drain`] cuts what runs.
+pub struct Server {
+    main: Main,
+    management: Option<Front>,
+    example: Option<Front>,
+    log: Arc<AccessLog>,
+    registry: Arc<Registry>,
+    draining: Arc<AtomicBool>,
+    _background: Background,
+}
+
+/// The container that takes the clients' connections.
+enum Main {
+    Native(Front),
+    Tiny(TinyFront),
+}
+
+/// What could not be started.
+#[derive(Debug)]
+pub struct StartError {
+    what: String,
+    error: io::Error,
+}
+
+impl Server {
+    /// Starts all of it; what fails ends what was started before.
+    ///
+    /// # Errors
+    /// [`StartError`]: a route's pattern, an address that cannot be listened on, a log file, threads.
+    pub fn start(config: Config) -> Result<Self, StartError> {
+        start::server(&config)
+    }
+
+    /// Where clients connect.
+    pub fn local_addr(&self) -> SocketAddr {
+        match &self.main {
+            Main::Native(front) => front.local_addr(),
+            Main::Tiny(front) => front.local_addr(),
+        }
+    }
+
+    /// Where the actuator listens, when it has a listener of its own.
+    pub fn management_addr(&self) -> Option<SocketAddr> {
+        self.management.as_ref().map(Front::local_addr)
+    }
+
+    /// Where the embedded example service listens, when there is one.
+    pub fn example_addr(&self) -> Option<SocketAddr> {
+        self.example.as_ref().map(Front::local_addr)
+    }
+
+    /// Opens the access log's file anew.
+    pub fn reopen_access_log(&self) {
+        self.log.reopen();
+    }
+
+    /// Tells everything that is counted, as the actuator does.
+    pub fn collect(&self, sink: &mut dyn Sink) {
+        self.registry.collect(sink);
+    }
+
+    /// Ends in order: readiness falls, nothing new is taken, what runs may finish by `by`. True when nothing had to be cut.
+    pub fn drain(self, by: Deadline) -> bool {
+        self.draining.store(true, Relaxed);
+        let clean = match self.main {
+            Main::Native(front) => front.drain(by).is_clean(),
+            Main::Tiny(front) => front.drain(by),
+        };
+        // The actuator answers until the last request is done: that is when people look at it.
+        for side in [self.management, self.example].into_iter().flatten() {
+            side.drain(Deadline::after(SIDE_DRAIN));
+        }
+        self.log.close(Deadline::after(SIDE_DRAIN));
+        clean
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.error)
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl StartError {
+    /// For `map_err`: names what failed.
+    fn of(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        move |error| Self { what: what.into(), error }
+    }
+}

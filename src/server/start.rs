@@ -1,0 +1,131 @@
+//! The start, step by step: what others need comes first, what lets clients in comes last.
+
+use super::background::Background;
+use super::{Main, SIDE_WORKERS, Server, StartError};
+use crate::access_log::AccessLog;
+use crate::client::Handler;
+use crate::config::Config;
+use crate::config::model::Container;
+use crate::container::tiny::{TinyConfig, TinyFront};
+use crate::counts::Counts;
+use crate::example::Example;
+use crate::front::{Front, FrontConfig};
+use crate::gateway::{Backends, Gateway, Parts};
+use crate::management::{Actuator, Health, ManagementHandler, ProcessMeters, RouteLine, Sources};
+use crate::metrics::{Collect, Registry};
+use crate::router::{Route, Router};
+use log::info;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Instant, SystemTime};
+
+pub(super) fn server(config: &Config) -> Result<Server, StartError> {
+    let started = ProcessMeters::new(Instant::now(), SystemTime::now());
+    let router = Arc::new(router(config)?);
+    let log = Arc::new(AccessLog::start(&config.gateway.access_log).map_err(StartError::of("the access log"))?);
+    let backends = Arc::new(Backends::new(config).map_err(StartError::of("the upstream side"))?);
+    let counts = Arc::new(Counts::new(router.routes().iter().map(|route| route.full_path.clone()).collect()));
+    let (registry, draining) = (Arc::new(Registry::default()), Arc::new(AtomicBool::new(false)));
+    let actuator = Arc::new(actuator(config, &router, &registry, &draining));
+    let background = Background::start(backends.clone()).map_err(StartError::of("the background thread"))?;
+    let example = example(config)?;
+    let management = management(config, &actuator)?;
+    let parts = Parts {
+        router: router.clone(),
+        backends: backends.clone(),
+        actuator,
+        log: log.clone(),
+        counts: counts.clone(),
+    };
+    let main = main_container(config, Arc::new(Gateway::new(config, parts)))?;
+    let (front, address) = main.meters_and_address();
+    for part in [front, backends, counts, log.clone() as Arc<dyn Collect>, Arc::new(started)] {
+        registry.add(part);
+    }
+    announce(&router, address, management.as_ref());
+    Ok(Server { main, management, example, log, registry, draining, _background: background })
+}
+
+fn router(config: &Config) -> Result<Router, StartError> {
+    Router::new(config).map_err(|faults| {
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        StartError { what: "routes".into(), error: io::Error::new(io::ErrorKind::InvalidInput, faults.join("; ")) }
+    })
+}
+
+fn actuator(config: &Config, router: &Arc<Router>, registry: &Arc<Registry>, draining: &Arc<AtomicBool>) -> Actuator {
+    let (router, draining) = (router.clone(), draining.clone());
+    let sources = Sources {
+        collect: vec![registry.clone()],
+        routes: Arc::new(move || router.routes().iter().map(|route| route_line(route)).collect()),
+        health: Arc::new(move || Health { draining: draining.load(Relaxed), components: Vec::new() }),
+    };
+    Actuator::new(&config.management, sources)
+}
+
+fn route_line(route: &Route) -> RouteLine {
+    let own = route.config.sensitive_headers.as_ref();
+    RouteLine {
+        id: route.config.id.clone(),
+        full_path: route.full_path.clone(),
+        location: route.location.clone(),
+        path: route.forwarded_path.clone(),
+        prefix: route.prefix.clone(),
+        retryable: route.config.retryable,
+        sensitive_headers: own.into_iter().flatten().cloned().collect(),
+        custom_sensitive_headers: own.is_some(),
+        prefix_stripped: route.config.strip_prefix,
+    }
+}
+
+/// The embedded example service, on the loopback.
+fn example(config: &Config) -> Result<Option<Front>, StartError> {
+    let Some(example) = &config.gateway.example else { return Ok(None) };
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, example.port));
+    let front = side_front("example", address, Arc::new(Example::new()))?;
+    info!("embedded example service on {}", front.local_addr());
+    Ok(Some(front))
+}
+
+fn management(config: &Config, actuator: &Arc<Actuator>) -> Result<Option<Front>, StartError> {
+    let Some(port) = config.management.port else { return Ok(None) };
+    let address = SocketAddr::new(config.management.address.unwrap_or(config.server.address), port);
+    side_front("management", address, Arc::new(ManagementHandler::new(actuator.clone()))).map(Some)
+}
+
+fn side_front<H: Handler>(name: &'static str, address: SocketAddr, handler: Arc<H>) -> Result<Front, StartError> {
+    let failed = StartError::of(format!("the {name} listener on {address}"));
+    Front::start(FrontConfig::small(name, address, SIDE_WORKERS), handler).map_err(failed)
+}
+
+fn main_container(config: &Config, gateway: Arc<Gateway>) -> Result<Main, StartError> {
+    let address = SocketAddr::new(config.server.address, config.server.port);
+    let started = match config.gateway.container {
+        Container::Native => Front::start(FrontConfig::main(config), gateway).map(Main::Native),
+        Container::TinyHttp => TinyFront::start(TinyConfig::main(config), gateway).map(Main::Tiny),
+    };
+    started.map_err(StartError::of(format!("the main listener on {address}")))
+}
+
+impl Main {
+    fn meters_and_address(&self) -> (Arc<dyn Collect>, SocketAddr) {
+        match self {
+            Self::Native(front) => (front.gauges(), front.local_addr()),
+            Self::Tiny(front) => (front.gauges(), front.local_addr()),
+        }
+    }
+}
+
+/// What an operator wants to see first: each mapping, what it withholds, and where to connect.
+fn announce(router: &Router, address: SocketAddr, management: Option<&Front>) {
+    for route in router.routes() {
+        let withheld: Vec<&str> = route.withheld.iter().map(String::as_str).collect();
+        info!("route {}: {}; not passed on: {}", route.config.id, route.mapping(), withheld.join(", "));
+    }
+    if let Some(management) = management {
+        info!("management on {}", management.local_addr());
+    }
+    info!("listening on {address}");
+}

@@ -1,0 +1,143 @@
+//! `gateway.*`, `logging.level.*` and `management.server.*`: what is ours, and what is said where.
+
+use crate::support::client::RawClient;
+use crate::support::gateway::{Setup, TestGateway};
+use crate::support::origin::TestOrigin;
+use crate::support::parts::Scratch;
+use crate::support::socket::free_port;
+use crate::support::wait;
+use std::net::SocketAddr;
+
+#[track_caller]
+fn logged(gateway: &TestGateway, wanted: &str) -> String {
+    wait::until_some("the access log has its line", || {
+        gateway.process.stdout().into_iter().find(|line| line.contains(wanted))
+    })
+}
+
+/// OPS-05: Combined, with control octets, quotes and what is not ASCII escaped.
+#[test]
+fn the_access_log_is_combined_and_cannot_be_forged() {
+    let origin = TestOrigin::echoing();
+    let gateway = Setup::to(&origin).start();
+    let mut client = gateway.client();
+    let fields = "User-Agent: a\"b\\c\x7f\u{e9}\r\nReferer: http://r.test/\r\n";
+    assert_eq!(client.request("GET", "/a%0d%0aFAKE?q=1", fields, b"").status, 200);
+    let line = logged(&gateway, "FAKE");
+    assert!(line.starts_with("127.0.0.1 - - ["), "{line}");
+    assert!(line.contains("\"GET /a%0d%0aFAKE?q=1 HTTP/1.1\" 200 "), "{line}");
+    assert!(line.contains("\"http://r.test/\""), "{line}");
+    assert!(line.bytes().all(|octet| (0x20..0x7f).contains(&octet)), "{line:?}");
+    assert!(!line.contains("a\"b"), "{line}");
+}
+
+#[test]
+fn the_access_log_can_be_json_or_off() {
+    let origin = TestOrigin::echoing();
+    let json = Setup::to(&origin).set("gateway.access-log.format", "json").start();
+    assert_eq!(json.get("/json?q=1").status, 200);
+    let line: serde_json::Value = serde_json::from_str(&logged(&json, "/json")).expect("one JSON object a line");
+    assert_eq!(line["status"], 200, "{line}");
+    let mut off = Setup::to(&origin).set("gateway.access-log.format", "off").start();
+    assert_eq!(off.get("/silent").status, 200);
+    assert_eq!(off.stop(), Some(0));
+    assert!(off.process.stdout().iter().all(|line| !line.contains("/silent")));
+}
+
+#[test]
+fn the_access_log_can_go_to_a_file() {
+    let (origin, scratch) = (TestOrigin::echoing(), Scratch::new());
+    let file = scratch.path().join("access.log");
+    let mut gateway = Setup::to(&origin).set("gateway.access-log.file", file.display().to_string()).start();
+    assert_eq!(gateway.get("/filed").status, 200);
+    assert_eq!(gateway.stop(), Some(0));
+    let text = std::fs::read_to_string(&file).expect("the file is written");
+    assert_eq!(text.lines().filter(|line| line.contains("/filed")).count(), 1, "{text}");
+    assert!(gateway.process.stdout().iter().all(|line| !line.contains("/filed")));
+}
+
+/// OPS-04: one line for each request, however it ended; a client that left is a 499.
+#[test]
+fn every_request_has_one_line() {
+    let origin = TestOrigin::scripted(|talk| {
+        let Some(request) = talk.read_request() else { return };
+        if request.target == b"/waits" {
+            talk.stall_until_closed();
+        } else {
+            talk.send(crate::support::origin::ok(b"fine"));
+        }
+    });
+    let mut gateway = Setup::to(&origin).start();
+    assert_eq!(gateway.get("/fine").status, 200);
+    let mut leaver = gateway.client();
+    leaver.send("GET /waits HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+    origin.wait_for_requests(2);
+    leaver.reset();
+    let mut bad = gateway.client();
+    bad.send("nonsense\r\n\r\n");
+    assert_eq!(bad.response().status, 400);
+    gateway.assert_quiet();
+    assert_eq!(gateway.stop(), Some(0));
+    let lines = gateway.process.stdout();
+    let with = |text: &str| lines.iter().filter(|line| line.contains(text)).collect::<Vec<_>>();
+    assert_eq!(with("/fine").len(), 1, "{lines:?}");
+    assert!(matches!(with("/waits")[..], [line] if line.contains(" 499 ")), "{lines:?}");
+    assert_eq!(with(" 400 ").len(), 1, "{lines:?}");
+}
+
+#[test]
+fn log_levels_are_per_logger() {
+    let origin = TestOrigin::echoing();
+    let said = |level: &str| {
+        let mut gateway = Setup::to(&origin).set("logging.level.portcullis", level).start();
+        assert_eq!(gateway.get("/").status, 200);
+        gateway.stop();
+        gateway.process.stderr().len()
+    };
+    assert!(said("TRACE") > said("INFO"));
+}
+
+#[test]
+fn management_listens_where_it_is_told_to() {
+    let port = free_port();
+    let setup =
+        Setup::new().set("management.server.port", port.to_string()).set("management.server.address", "127.0.0.3");
+    let gateway = setup.start();
+    assert_eq!(gateway.management(), SocketAddr::from(([127, 0, 0, 3], port)));
+    assert_eq!(gateway.manage("/actuator/health").status, 200);
+    assert!(RawClient::try_connect(SocketAddr::from(([127, 0, 0, 1], port))).is_err());
+    assert_eq!(gateway.get("/actuator/health").status, 404, "not on the main port any more");
+}
+
+#[test]
+fn the_example_service_runs_inside() {
+    let port = free_port();
+    let setup = Setup::new().set("gateway.example.port", port.to_string());
+    let gateway = setup
+        .url_route("product", "/product/**", &format!("http://127.0.0.1:{port}"))
+        .set("zuul.routes.product.stripPrefix", "false")
+        .start();
+    let answer = gateway.get("/product/list");
+    assert_eq!(answer.status, 200);
+    assert!(
+        serde_json::from_slice::<serde_json::Value>(&answer.body).is_ok_and(|json| json.is_array() || json.is_object())
+    );
+    let mut client = gateway.client();
+    assert_eq!(client.request("POST", "/product/upload", "", b"12345").status, 200);
+    drop(client);
+    gateway.assert_quiet();
+}
+
+/// A second way to give routes.
+#[test]
+fn routes_can_come_from_a_json_file() {
+    let (origin, scratch) = (TestOrigin::echoing(), Scratch::new());
+    let routes = serde_json::json!({
+        "routeDefinitionList": [{"id": "product", "uri": "lb://productRibbon", "order": 0,
+            "predicates": [{"name": "Path", "args": {"pattern": "/product/*"}}]}],
+        "ribbonDefinitionList": [{"clientName": "productRibbon", "listOfServers": origin.address().to_string()}],
+    });
+    let file = scratch.write("routes.json", routes.to_string());
+    let setup = Setup::new().set("gateway.routes-file", file.display().to_string());
+    assert_eq!(setup.start().get("/product/list").text(), "GET /product/list");
+}

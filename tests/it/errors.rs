@@ -1,0 +1,253 @@
+//! The status table: each way in which a request can fail, with its status, its reason in header and body, and what it must not be.
+//!
+//! ISO-15: one row, one test. Nothing here is 500, which is for the gateway's own faults.
+
+use crate::support::gateway::{Container, Setup, assert_reason, for_both_containers};
+use crate::support::message::End;
+use crate::support::origin::{TestOrigin, answer};
+use crate::support::socket::free_port;
+
+for_both_containers!(
+    an_unknown_path_is_404,
+    a_refused_connect_is_502,
+    an_unknown_name_is_502,
+    a_failed_handshake_is_502,
+    a_reset_instead_of_an_answer_is_502,
+    a_close_instead_of_an_answer_is_502,
+    an_answer_that_is_no_http_is_502,
+    an_answer_in_no_time_is_504,
+    a_service_without_servers_is_503,
+    an_answer_of_the_upstream_is_passed_on_whatever_it_says,
+    an_upload_is_never_repeated,
+    a_cut_answer_is_an_abort_and_never_whole,
+    own_answers_to_head_have_no_body,
+    errors_look_like_springs,
+    compat_mode_answers_as_zuul_did,
+    interim_answers_are_no_answers,
+);
+
+fn an_unknown_path_is_404(container: Container) {
+    let origin = TestOrigin::echoing();
+    let gateway = Setup::new().container(container).url_route("svc", "/svc/**", &origin.url()).start();
+    for target in ["/", "/svcx", "/SVC/1", "/other"] {
+        assert_reason(&gateway.get(target), 404, "no_route");
+    }
+    gateway.assert_quiet();
+}
+
+fn a_refused_connect_is_502(container: Container) {
+    let url = format!("http://127.0.0.1:{}", free_port());
+    let gateway = Setup::new().container(container).url_route("up", "/**", &url).start();
+    assert_reason(&gateway.get("/"), 502, "connect_failed");
+    gateway.assert_quiet();
+}
+
+fn an_unknown_name_is_502(container: Container) {
+    let gateway = Setup::new().container(container).url_route("up", "/**", "http://no-such-host.invalid:9").start();
+    assert_reason(&gateway.get("/"), 502, "connect_failed");
+    gateway.assert_quiet();
+}
+
+fn a_failed_handshake_is_502(container: Container) {
+    let origin = TestOrigin::scripted(|talk| {
+        talk.send("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+    });
+    let url = format!("https://{}", origin.address());
+    let gateway = Setup::new().container(container).url_route("up", "/**", &url).start();
+    assert_reason(&gateway.get("/"), 502, "connect_failed");
+    gateway.assert_quiet();
+}
+
+fn a_reset_instead_of_an_answer_is_502(container: Container) {
+    let origin = TestOrigin::scripted(|talk| {
+        talk.read_request();
+        talk.reset();
+    });
+    let gateway = Setup::to(&origin).container(container).start();
+    assert_reason(&gateway.get("/"), 502, "upstream_aborted");
+    gateway.assert_quiet();
+}
+
+fn a_close_instead_of_an_answer_is_502(container: Container) {
+    let origin = TestOrigin::scripted(|talk| drop(talk.read_request()));
+    let gateway = Setup::to(&origin).container(container).start();
+    assert_reason(&gateway.get("/"), 502, "upstream_aborted");
+    assert_eq!(origin.requests().len(), 1, "a fresh connection is not tried twice");
+    gateway.assert_quiet();
+}
+
+fn an_answer_that_is_no_http_is_502(container: Container) {
+    let answers: [&[u8]; 6] = [
+        b"SSH-2.0-x\r\n\r\n",
+        b"HTTP/1.1 2x0 OK\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        b"HTTP/1.1 200 OK\r\nContent-Length: nine\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX-A: a\0b\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+    ];
+    for octets in answers {
+        let origin = TestOrigin::scripted(move |talk| {
+            talk.read_request();
+            talk.send(octets);
+        });
+        let gateway = Setup::to(&origin).container(container).start();
+        let answer = gateway.get("/");
+        assert_eq!(answer.status, 502, "{}", octets.escape_ascii());
+        assert_reason(&answer, 502, "upstream_bad_response");
+        gateway.assert_quiet();
+    }
+}
+
+fn an_answer_in_no_time_is_504(container: Container) {
+    let origin = TestOrigin::scripted(|talk| {
+        talk.read_request();
+        talk.stall_until_closed();
+    });
+    let gateway = Setup::to(&origin).container(container).set("zuul.host.socketTimeoutMillis", "150").start();
+    assert_reason(&gateway.get("/"), 504, "timeout");
+    gateway.assert_quiet();
+}
+
+fn a_service_without_servers_is_503(container: Container) {
+    let setup =
+        Setup::new().container(container).set("zuul.routes.svc.path", "/**").set("zuul.routes.svc.serviceId", "svc");
+    let gateway = setup.set("svc.ribbon.listOfServers", "").start();
+    assert_reason(&gateway.get("/"), 503, "no_server");
+    gateway.assert_quiet();
+}
+
+/// CONN-08, CB-02: a status is an answer.
+fn an_answer_of_the_upstream_is_passed_on_whatever_it_says(container: Container) {
+    let origin = TestOrigin::answering(|request| {
+        let status = crate::support::message::latin1(&request.target[1..]);
+        answer(&format!("{status} Whatever"), "Retry-After: 3\r\nX-Own: 1\r\n", b"mine")
+    });
+    let gateway = Setup::to_service(&origin).container(container).start();
+    let mut client = gateway.client();
+    for status in [201, 299, 400, 401, 404, 418, 429, 500, 502, 503, 504, 599] {
+        let answer = client.get(&format!("/{status}"));
+        assert_eq!((answer.status, answer.text().as_str()), (status, "mine"));
+        assert_eq!((answer.field("Retry-After").as_deref(), answer.field("X-Gateway-Reason")), (Some("3"), None));
+    }
+    drop(client);
+    gateway.assert_quiet();
+}
+
+/// CONN-01, CONN-04: on a kept connection that died, a POST that was read is answered with 502, once.
+fn an_upload_is_never_repeated(container: Container) {
+    let origin = TestOrigin::scripted(|talk| {
+        if talk.read_request().is_some() {
+            talk.send(crate::support::origin::ok(b"first"));
+        }
+        drop(talk.read_request());
+    });
+    let gateway = Setup::to(&origin).container(container).set("server.tomcat.max-threads", "1").start();
+    let mut client = gateway.client();
+    assert_eq!(client.get("/").status, 200);
+    assert_reason(&client.request("POST", "/once", "", b"hello"), 502, "upstream_aborted");
+    let posts = origin.requests().into_iter().filter(|recorded| recorded.message.method == b"POST");
+    assert_eq!(posts.count(), 1);
+    drop(client);
+    gateway.assert_quiet();
+}
+
+/// BODY-18, CONN-11: sized, chunked and close-delimited; cut by a close and by a reset.
+fn a_cut_answer_is_an_abort_and_never_whole(container: Container) {
+    let cuts: [(&str, bool); 6] = [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\npartial", false),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\npartial", true),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\npartial\r\n", false),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n70\r\npartial", false),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\npartial\r\n0\r\n", false),
+        ("HTTP/1.1 200 OK\r\n\r\npartial", true),
+    ];
+    for (octets, by_force) in cuts {
+        let (cut, gate) = crossbeam_channel::bounded(1);
+        let origin = TestOrigin::scripted(move |talk| {
+            talk.read_request();
+            talk.send(octets);
+            talk.wait_for(&gate);
+            if by_force {
+                talk.reset();
+            }
+        });
+        let gateway = Setup::to(&origin).container(container).start();
+        let mut client = gateway.client();
+        client.send("GET / HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+        client.wait_for_text("partial");
+        cut.send(()).expect("the origin waits");
+        let end = client.answer_or_end("GET");
+        assert!(end.is_err(), "{octets:?} by force {by_force} looks whole: {end:?}");
+        let (rest, _) = client.read_to_end();
+        assert!(!rest.ends_with(b"0\r\n\r\n"), "a terminator was made up for {octets:?}");
+        gateway.assert_quiet();
+    }
+}
+
+/// BODY-14.
+fn own_answers_to_head_have_no_body(container: Container) {
+    let gateway = Setup::new().container(container).start();
+    let mut client = gateway.client();
+    let answer = client.request("HEAD", "/nowhere", "", b"");
+    assert_eq!((answer.status, answer.field("X-Gateway-Reason").as_deref()), (404, Some("no_route")));
+    let (rest, end) = {
+        client.half_close();
+        client.read_to_end()
+    };
+    assert_eq!((rest.len(), end), (0, End::Fin));
+}
+
+fn errors_look_like_springs(container: Container) {
+    let gateway = Setup::new().container(container).start();
+    let answer = gateway.get("/a%22b?q=1");
+    assert!(answer.field("Content-Type").is_some_and(|kind| kind.starts_with("application/json")));
+    let body: serde_json::Value = serde_json::from_slice(&answer.body).expect("JSON");
+    let keys: Vec<_> = body.as_object().expect("an object").keys().map(String::as_str).collect();
+    assert_eq!(keys, ["timestamp", "status", "error", "message", "path", "reason"]);
+    assert_eq!((&body["status"], &body["error"], &body["path"]), (&404.into(), &"Not Found".into(), &"/a%22b".into()));
+}
+
+/// The messages of a running Zuul 1.
+fn compat_mode_answers_as_zuul_did(container: Container) {
+    let origin = TestOrigin::scripted(|talk| {
+        talk.read_request();
+        talk.stall_until_closed();
+    });
+    let refused = format!("127.0.0.1:{}", free_port());
+    let setup = Setup::new().container(container).set("gateway.compat", "zuul1");
+    let setup = setup.service_route("slow", "/slow/**", &[&origin]).set("slow.ribbon.ReadTimeout", "150");
+    let setup = setup.set("zuul.routes.dead.path", "/dead/**").set("zuul.routes.dead.serviceId", "dead");
+    let setup = setup.set("dead.ribbon.listOfServers", refused);
+    let gateway = setup.start();
+    let check = |target: &str, status: u16, message: &str| {
+        let answer = gateway.get(target);
+        let body: serde_json::Value = serde_json::from_slice(&answer.body).expect("JSON");
+        assert_eq!((answer.status, &body["message"]), (status, &message.into()), "{target}: {body}");
+    };
+    check("/dead/1", 500, "GENERAL");
+    check("/slow/1", 504, "com.netflix.zuul.exception.ZuulException: Hystrix Readed time out");
+    gateway.assert_quiet();
+}
+
+/// SMUG-08: any number of them, and an end after them is no answer.
+fn interim_answers_are_no_answers(container: Container) {
+    let interims = "HTTP/1.1 100 Continue\r\nX: 1\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nContent-Length: 30\r\n\r\n";
+    let origin = TestOrigin::scripted(move |talk| {
+        while let Some(request) = talk.read_request() {
+            talk.send(interims);
+            if request.target == b"/dies" {
+                return;
+            }
+            talk.send(crate::support::origin::ok(b"final"));
+        }
+    });
+    let gateway = Setup::to(&origin).container(container).start();
+    let mut client = gateway.client();
+    for _ in 0..2 {
+        let answer = client.get("/");
+        assert_eq!((answer.status, answer.text().as_str()), (200, "final"));
+    }
+    assert_eq!(gateway.get("/dies").status, 502);
+    drop(client);
+    gateway.assert_quiet();
+}

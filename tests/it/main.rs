@@ -1,0 +1,55 @@
+//! Everything that is tested over sockets, in one binary. A table of contents.
+
+/// Peers, parts and waiting.
+mod support;
+
+/// The peers against each other.
+mod peers;
+
+/// The command line.
+mod cli;
+
+/// Which target, method and body reach which upstream.
+mod forwarding;
+
+/// Which fields pass, in both directions.
+mod headers;
+
+/// The client's connection over its life.
+mod keep_alive;
+
+/// Heads and bodies that are wrong, too long or too odd.
+mod framing;
+
+/// The status table.
+mod errors;
+
+/// Limits of one, refused by name.
+mod isolation;
+
+/// Which of the times binds.
+mod timeouts;
+
+/// Bodies on the move, and ends on either side.
+mod streaming;
+
+/// The end of a gateway.
+mod shutdown;
+
+/// The actuator.
+mod management;
+
+/// What each key does.
+mod config_effects;
+
+/// The front under stress.
+mod front;
+
+/// With nginx, wrk, ab, curl and openssl.
+mod real_parts;
+
+/// House rules that a machine can check.
+mod tidy;
+
+/// What RFC 9110 and 9112 ask of a gateway, case by case.
+mod conformance;
