@@ -35,6 +35,9 @@ impl Container {
     }
 }
 
+/// Milliseconds that an upstream is given.
+const PATIENT: &str = "30000";
+
 /// Makes one test of each function, for each container.
 macro_rules! for_both_containers {
     ($($name:ident),+ $(,)?) => {
@@ -68,6 +71,9 @@ impl Setup {
             .set("management.server.address", "127.0.0.1")
             .set("management.server.port", "0")
             .set("management.endpoints.web.exposure.include", "*")
+            // Long enough that a test which is about something else never meets them.
+            .set("ribbon.ReadTimeout", PATIENT)
+            .set("zuul.host.socketTimeoutMillis", PATIENT)
     }
 
     /// One url route, `up`, that leads everything to `origin`.
