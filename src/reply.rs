@@ -87,13 +87,14 @@ mod tests {
     use http::HeaderMap;
     use std::net::SocketAddr;
     use std::os::fd::BorrowedFd;
+    use std::sync::Arc;
 
     /// Keeps what is written, or fails to.
     struct Recorder {
         writes: Vec<String>,
         may_persist: bool,
         gone: bool,
-        cancel: Cancel,
+        cancel: Arc<Cancel>,
     }
 
     impl Downstream for Recorder {
@@ -136,13 +137,13 @@ mod tests {
             self.may_persist
         }
 
-        fn cancel(&self) -> &Cancel {
-            &self.cancel
+        fn cancel(&self) -> Arc<Cancel> {
+            self.cancel.clone()
         }
     }
 
     fn recorder() -> Recorder {
-        Recorder { writes: Vec::new(), may_persist: true, gone: false, cancel: Cancel::default() }
+        Recorder { writes: Vec::new(), may_persist: true, gone: false, cancel: Arc::default() }
     }
 
     /// What is written as the answer to `request`, without the date, and what becomes of the connection.

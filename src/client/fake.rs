@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// One request's client.
@@ -22,7 +23,7 @@ pub(crate) struct FakeClient {
     pub(crate) fails_after: Option<usize>,
     pub(crate) may_persist: bool,
     pub(crate) waits: usize,
-    pub(crate) cancel: Cancel,
+    pub(crate) cancel: Arc<Cancel>,
 }
 
 impl FakeClient {
@@ -35,7 +36,7 @@ impl FakeClient {
             fails_after: None,
             may_persist: true,
             waits: 0,
-            cancel: Cancel::default(),
+            cancel: Arc::default(),
         }
     }
 
@@ -101,7 +102,7 @@ impl Client for FakeClient {
         self.may_persist
     }
 
-    fn cancel(&self) -> &Cancel {
-        &self.cancel
+    fn cancel(&self) -> Arc<Cancel> {
+        self.cancel.clone()
     }
 }

@@ -114,7 +114,7 @@ fn connections(config: &Config) -> Vec<Advice> {
             BackendKind::Service => "ribbon.MaxConnectionsPerHost",
         };
         let message = format!(
-            "{most} connections for up to {wanted} requests at once to {}: the others wait for one, and get 503 upstream_pool_timeout",
+            "{most} connections for up to {wanted} requests at once to {}: the others wait for one, then get 503 upstream_pool_timeout",
             ids.join(", ")
         );
         remark(key, message)
@@ -134,9 +134,10 @@ fn servers(config: &Config) -> Vec<Advice> {
 /// Routes that an earlier one hides completely. `/**` is always tried last, so it hides none.
 fn shadows(config: &Config) -> Vec<Advice> {
     let mut remarks = Vec::new();
-    for (at, later) in config.routes.iter().enumerate() {
-        let hides = |earlier: &&RouteConfig| earlier.path != "/**" && covers(&earlier.path, &later.path);
-        if let Some(earlier) = config.routes[..at].iter().find(hides) {
+    let split: Vec<_> = config.routes.iter().map(|route| (route, segments(&route.path))).collect();
+    for (at, (later, words)) in split.iter().enumerate() {
+        let hides = |(earlier, wide): &&(&RouteConfig, Vec<&str>)| earlier.path != "/**" && covers(wide, words);
+        if let Some((earlier, _)) = split[..at].iter().find(hides) {
             let message = format!(
                 "never reached: the earlier route {} ({}) takes everything that {} matches; put the narrower one first",
                 earlier.id, earlier.path, later.path
@@ -149,15 +150,14 @@ fn shadows(config: &Config) -> Vec<Advice> {
 
 /// Whether every path that `later` matches is matched by `earlier`. Errs towards no: a pattern with `?`, `{` or `*` within a word covers
 /// only what is spelt alike.
-fn covers(earlier: &str, later: &str) -> bool {
-    let (earlier, later): (Vec<_>, Vec<_>) = (segments(earlier), segments(later));
+fn covers(earlier: &[&str], later: &[&str]) -> bool {
     let literal = |word: &str| !word.contains(['*', '?', '{']);
     let covers_word = |(wide, narrow): (&&str, &&str)| {
         wide == narrow && *wide != "**" || *wide == "*" && (literal(narrow) || *narrow == "*")
     };
     match earlier.split_last() {
-        Some((&"**", before)) => later.len() >= before.len() && before.iter().zip(&later).all(covers_word),
-        _ => earlier.len() == later.len() && earlier.iter().zip(&later).all(covers_word),
+        Some((&"**", before)) => later.len() >= before.len() && before.iter().zip(later).all(covers_word),
+        _ => earlier.len() == later.len() && earlier.iter().zip(later).all(covers_word),
     }
 }
 
@@ -181,4 +181,93 @@ fn headers(config: &Config) -> Vec<Advice> {
         ids.join(", ")
     );
     vec![remark("zuul.sensitive-headers", message)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::load_str;
+
+    #[track_caller]
+    fn check(yaml: &str, expected: &[&str]) {
+        let loaded = load_str(yaml).unwrap_or_else(|faults| panic!("{faults:?}"));
+        let said: Vec<_> = advice(&loaded.config).iter().map(Advice::to_string).collect();
+        let agree = said.len() == expected.len() && said.iter().zip(expected).all(|(line, text)| line.contains(text));
+        assert!(agree, "{yaml}\nexpected {expected:#?}\nsaid {said:#?}");
+    }
+
+    /// A service without anything to remark.
+    const QUIET: &str =
+        "zuul.sensitive-headers:\nzuul.routes.s: /s/**\ns.ribbon: {listOfServers: h:1, MaxConnectionsPerHost: 100}\n";
+
+    #[test]
+    fn limits_that_bind_by_accident_or_never_are_named() {
+        check(QUIET, &[]);
+        let wide = "zuul.semaphore.max-semaphores: 200\ns.ribbon.MaxConnectionsPerHost: 200\n";
+        let base = "zuul.sensitive-headers:\nzuul.routes.s: /s/**\ns.ribbon.listOfServers: h:1\n";
+        check(
+            &format!("{base}{wide}"),
+            &["zuul.semaphore.max-semaphores: 200 permits for s are never all taken by 200 workers"],
+        );
+        check(base, &["ribbon.MaxConnectionsPerHost: 50 connections for up to 100 requests at once to s"]);
+        let urls = "zuul.sensitive-headers:\nzuul.routes: {a: {url: 'http://h'}, b: {url: 'http://h'}}\n";
+        check(urls, &["zuul.host.max-per-route-connections: 20 connections for up to 100 requests at once to a, b"]);
+        check(&format!("{urls}zuul.host.max-per-route-connections: 100\n"), &[]);
+        check(&format!("{urls}server.tomcat.max-threads: 20\nzuul.semaphore.max-semaphores: 15\n"), &[]);
+        check(&format!("{urls}gateway.compat: zuul1\n"), &["20 connections for up to 200 requests at once"]);
+    }
+
+    #[test]
+    fn a_small_shared_pool_is_named() {
+        let threads = format!("{QUIET}zuul.ribbon-isolation-strategy: THREAD\n");
+        check(&threads, &["hystrix.threadpool.RibbonCommand: 10 threads serve all requests to s"]);
+        check(&format!("{threads}hystrix.threadpool.default.coreSize: 50\n"), &[]);
+        check(&format!("{threads}zuul.thread-pool.use-separate-thread-pools: true\n"), &[]);
+    }
+
+    #[test]
+    fn services_without_servers_are_named() {
+        check(
+            "zuul.sensitive-headers:\nzuul.routes.s: /s/**\nribbon.MaxConnectionsPerHost: 100\n",
+            &["s.ribbon.listOfServers: no servers"],
+        );
+    }
+
+    #[test]
+    fn headers_that_vanish_are_named() {
+        let yaml = "zuul.routes:\n  s: {path: /s/**}\n  t: {path: /t/**, service-id: s, sensitive-headers: ''}\n\
+                    s.ribbon: {listOfServers: h:1, MaxConnectionsPerHost: 100}\n";
+        check(
+            yaml,
+            &["zuul.sensitive-headers: authorization, cookie, set-cookie are removed from requests and answers of s;"],
+        );
+    }
+
+    #[test]
+    fn hidden_routes_are_named() {
+        #[track_caller]
+        fn hides(earlier: &str, later: &str, expected: bool) {
+            assert_eq!(covers(&segments(earlier), &segments(later)), expected, "{earlier} before {later}");
+        }
+        hides("/w/**", "/w/n/**", true);
+        hides("/w/**", "/w", true);
+        hides("/w/**", "/w/*", true);
+        hides("/w/*", "/w/n", true);
+        hides("/w/*", "/w/**", false);
+        hides("/w/*", "/w/n/m", false);
+        hides("/w/n/**", "/w/**", false);
+        hides("/wx/**", "/w/**", false);
+        hides("/*/a/**", "/x/a/b", true);
+        hides("/*/a/**", "/**", false);
+        hides("/a?/**", "/ab/**", false);
+        hides("/{id}/**", "/x/**", false);
+        hides("/**/a", "/**/a", false);
+        check(
+            &format!("{QUIET}zuul.routes.t: {{path: /s/t/**, service-id: s}}\n"),
+            &["zuul.routes.t: never reached: the earlier route s (/s/**) takes everything that /s/t/** matches"],
+        );
+        let catch_all_first = "zuul.sensitive-headers:\nzuul.routes: {all: {path: /**, service-id: s}, s: /s/**}\n\
+                               s.ribbon: {listOfServers: h:1, MaxConnectionsPerHost: 100}\n";
+        check(catch_all_first, &[]);
+    }
 }

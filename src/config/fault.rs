@@ -30,6 +30,16 @@ pub enum Place {
 }
 
 impl Place {
+    /// How strong the source is: the command line wins over the environment, that over files.
+    pub(crate) fn rank(&self) -> u8 {
+        match self {
+            Self::Default => 0,
+            Self::File(..) => 1,
+            Self::Environment(_) => 2,
+            Self::Arguments => 3,
+        }
+    }
+
     /// The file, if it is one.
     pub fn file(&self) -> Option<&Path> {
         match self {
@@ -110,14 +120,20 @@ impl fmt::Display for Fault {
         };
         write!(f, "{severity}: {}: ", self.place)?;
         if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
+            write!(f, "{}: ", visible(&self.key))?;
         }
-        f.write_str(&self.message)?;
+        f.write_str(&visible(&self.message))?;
         match &self.near {
-            Some(near) => write!(f, "; did you mean {near}?"),
+            Some(near) => write!(f, "; did you mean {}?", visible(near)),
             None => Ok(()),
         }
     }
+}
+
+/// A text in one line: keys and values may hold anything.
+fn visible(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
 }
 
 #[cfg(test)]
@@ -132,6 +148,8 @@ mod tests {
             fault.to_string(),
             "error: gateway.yaml:7: zuul.routes.a.servceId: unknown key; did you mean service-id?"
         );
+        let odd = Fault::warning(&Place::Arguments, "a\nb\u{1b}[31m", "x");
+        assert_eq!(odd.to_string(), "warning: command line: a\\nb\\u{1b}[31m: x");
         let whole = Fault::file(Path::new("x.yaml"), None, "can't be read");
         assert_eq!(whole.to_string(), "error: x.yaml: can't be read");
     }

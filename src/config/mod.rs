@@ -1,7 +1,13 @@
 //! What the gateway was told: a resolved [`Config`], in which nothing that has a default is optional.
 //!
-//! [`model`] says what there is; the other modules turn files, environment and arguments into it, and every fault into a line that names
-//! file, line and key. Afterwards nobody asks again whether something was set.
+//! ```text
+//! files, environment, arguments -> entries -> settings -> Config
+//!            sources               catalogue    resolve
+//! ```
+//!
+//! `sources` splits names and leaves out inactive profiles; `settings` matches each entry with its key in the [`catalogue()`], merges by
+//! precedence, resolves placeholders and checks values; `resolve` fills in defaults and looks up each backend's limits. Faults are
+//! collected on the way and told all at once, each with file, line and key. Afterwards nobody asks again whether something was set.
 
 mod advice;
 pub mod catalogue;

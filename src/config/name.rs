@@ -54,6 +54,9 @@ impl Name {
 
     fn append(&mut self, text: &str) {
         let mut rest = text;
+        if rest.is_empty() {
+            self.0.push(Element::Word(String::new()));
+        }
         while !rest.is_empty() {
             rest = match bracketed(rest) {
                 Some((inside, after)) => {
@@ -112,14 +115,15 @@ pub(crate) fn uniform(word: &str) -> String {
 
 /// The candidate that is nearest to `word` in its relaxed form, if any is near enough to have been meant.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let word = uniform(word);
+    let near = candidates.into_iter().filter_map(|candidate| Some((nearness(word, candidate)?, candidate)));
+    near.min_by_key(|&(distance, _)| distance).map(|(_, candidate)| candidate)
+}
+
+/// How far two words are from each other in their relaxed forms; `None` when one can't have been meant by the other.
+pub(crate) fn nearness(word: &str, candidate: &str) -> Option<usize> {
+    let (word, candidate) = (uniform(word), uniform(candidate));
     let bound = 1 + word.chars().count() / 5;
-    candidates
-        .into_iter()
-        .map(|candidate| (distance(&word, &uniform(candidate)), candidate))
-        .filter(|&(distance, _)| distance <= bound)
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, candidate)| candidate)
+    Some(distance(&word, &candidate)).filter(|&distance| distance <= bound)
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours between two words (optimal string alignment).
@@ -166,6 +170,9 @@ mod tests {
         check("a[b", &[word("a[b")]);
         check("[b", &[word("[b")]);
         check("a[]", &[word("a[]")]);
+        check("", &[word("")]);
+        check(".a", &[word(".a")]);
+        check("a.", &[word("a")]);
         check("é[x]", &[word("é"), Element::Quoted("x".into())]);
     }
 

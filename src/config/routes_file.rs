@@ -62,7 +62,19 @@ struct Reading<'a> {
     faults: &'a mut Vec<Fault>,
 }
 
-/// An object's members, with its line.
+/// What is written of a route.
+#[derive(Default)]
+struct Written {
+    id: Option<String>,
+    uri: Option<(String, usize)>,
+    order: i64,
+    /// `Some(None)` when there are predicates, but faulty ones.
+    path: Option<Option<String>>,
+    /// Of `StripPrefix`.
+    parts: i64,
+}
+
+/// An object's members.
 type Members = Vec<(Key, Node)>;
 
 impl Reading<'_> {
@@ -103,26 +115,13 @@ impl Reading<'_> {
     }
 
     fn route(&mut self, line: usize, members: Members) -> Option<(i64, Route)> {
-        let (mut id, mut uri, mut order, mut path, mut parts) = (None, None, 0, None, 0);
-        for (key, node) in members {
-            match (key.text.as_str(), node) {
-                ("id", Node::Scalar(text, _)) => id = text,
-                ("uri", Node::Scalar(text, line)) => uri = text.map(|text| (text, line)),
-                ("order", Node::Scalar(text, line)) => order = self.number(text, line, "order"),
-                ("predicates", node) => path = self.only_path(&key, node),
-                ("filters", node) => parts = self.only_strip_prefix(&key, node),
-                ("metadata", _) => {}
-                (other, _) => {
-                    self.fault(key.line, other, "can't be had in a route; it takes id, uri, order, predicates, filters")
-                }
-            }
-        }
-        let (Some(id), Some((uri, uri_line)), Some(path)) = (id, uri, path) else {
+        let written = self.written(members);
+        let (Some(id), Some((uri, uri_line)), Some(path)) = (written.id, written.uri, written.path) else {
             self.fault(line, "routeDefinitionList", "a route needs an id, a uri and one predicate Path");
             return None;
         };
-        let strip_prefix = self.strips(line, &path, parts)?;
-        let place = Place::File(self.path.clone(), Some(line));
+        let path = path?;
+        let strip_prefix = self.strips(line, &path, written.parts)?;
         let target = match destination(&uri) {
             Ok(target) => target,
             Err(message) => {
@@ -130,10 +129,29 @@ impl Reading<'_> {
                 return None;
             }
         };
+        let place = Place::File(self.path.clone(), Some(line));
         let name = format!("routeDefinitionList.{id}");
         let config =
             RouteConfig { id, path, target: target.target, strip_prefix, retryable: false, sensitive_headers: None };
-        Some((order, Route { config, server: target.server, place, name }))
+        Some((written.order, Route { config, server: target.server, place, name }))
+    }
+
+    fn written(&mut self, members: Members) -> Written {
+        let mut written = Written::default();
+        for (key, node) in members {
+            match (key.text.as_str(), node) {
+                ("id", Node::Scalar(text, _)) => written.id = text,
+                ("uri", Node::Scalar(text, line)) => written.uri = text.map(|text| (text, line)),
+                ("order", Node::Scalar(text, line)) => written.order = self.number(text, line, "order"),
+                ("predicates", node) => written.path = Some(self.only_path(&key, node)),
+                ("filters", node) => written.parts = self.only_strip_prefix(&key, node),
+                ("metadata", _) => {}
+                (other, _) => {
+                    self.fault(key.line, other, "can't be had in a route; it takes id, uri, order, predicates, filters")
+                }
+            }
+        }
+        written
     }
 
     /// Stripping is by the pattern up to its first wildcard, so only so many parts, or none, can be stripped.
@@ -283,5 +301,104 @@ fn destination(uri: &str) -> Result<super::resolve::Target, String> {
             found if found.server.is_some() => Ok(found),
             _ => Err("must begin with lb://, http:// or https://".into()),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str) -> (Option<Definitions>, Vec<String>) {
+        let mut faults = Vec::new();
+        let definitions = parse(Path::new("routes.json"), text, &mut faults);
+        (definitions, faults.iter().map(Fault::to_string).collect())
+    }
+
+    fn one_route(members: &str) -> String {
+        format!("{{\"routeDefinitionList\": [\n{{{members}}}]}}")
+    }
+
+    #[track_caller]
+    fn check(members: &str, path: &str, strip_prefix: bool, target: &RouteTarget) {
+        let (definitions, faults) = read_text(&one_route(members));
+        assert_eq!(faults, [""; 0], "{members}");
+        let route = &definitions.expect("definitions").0[0].config;
+        assert_eq!((route.path.as_str(), route.strip_prefix, &route.target), (path, strip_prefix, target), "{members}");
+    }
+
+    #[track_caller]
+    fn refuse(text: &str, expected: &str) {
+        let (_, faults) = read_text(text);
+        assert!(faults.len() == 1 && faults[0].starts_with(expected), "expected {expected}, found {faults:#?}");
+    }
+
+    #[test]
+    fn routes_lead_to_services_and_urls() {
+        let service = RouteTarget::Service("s".into());
+        let long = r#""id": "a", "uri": "lb://s", "predicates": [{"name": "Path", "args": {"pattern": "/a/**"}}]"#;
+        check(long, "/a/**", false, &service);
+        check(
+            r#""id": "a", "uri": "lb://s", "predicates": ["Path=/a/*"], "filters": ["StripPrefix=1"]"#,
+            "/a/*",
+            true,
+            &service,
+        );
+        check(r#""id": "a", "uri": "lb://s", "predicates": ["Path=/a/*"], "filters": []"#, "/a/*", false, &service);
+        check(
+            r#""id": "a", "uri": "lb://s", "predicates": [{"name": "Path", "args": {"patterns": ["/a/b/**"]}}],
+               "filters": [{"name": "StripPrefix", "args": {"parts": 2}}]"#,
+            "/a/b/**",
+            true,
+            &service,
+        );
+        let url = RouteTarget::Url { url: "http://h:1".into(), path: String::new() };
+        check(r#""id": "a", "uri": "http://h:1", "predicates": ["Path=/a/**"]"#, "/a/**", false, &url);
+    }
+
+    #[test]
+    fn routes_stand_by_their_order() {
+        let route = |id: &str, order: i64| {
+            format!(r#"{{"id": "{id}", "uri": "lb://s", "order": {order}, "predicates": ["Path=/{id}"]}}"#)
+        };
+        let text = format!("{{\"routeDefinitionList\": [{}, {}, {}]}}", route("a", 1), route("b", 0), route("c", 1));
+        let (definitions, _) = read_text(&text);
+        let ids: Vec<_> = definitions.expect("definitions").0.into_iter().map(|route| route.config.id).collect();
+        assert_eq!(ids, ["b", "a", "c"]);
+    }
+
+    #[test]
+    fn what_can_not_be_done_is_an_error() {
+        refuse("[]", "error: routes.json:1: a route file is one object");
+        refuse("{\"routeDefinitionList\": [", "error: routes.json:2: this is no JSON");
+        refuse("{\"routes\": []}", "error: routes.json:1: routes: unknown");
+        refuse("{\"routeDefinitionList\": {}}", "error: routes.json:1: routeDefinitionList: must be a list of objects");
+        refuse(&one_route(r#""id": "a", "uri": "lb://s""#), "error: routes.json:2: routeDefinitionList: a route needs");
+        let with =
+            |more: &str| one_route(&format!(r#""id": "a", "uri": "lb://s", "predicates": ["Path=/a/**"], {more}"#));
+        refuse(
+            &with(r#""filters": ["AddRequestHeader=a, b"]"#),
+            "error: routes.json:2: filters: AddRequestHeader is not known",
+        );
+        refuse(
+            &with(r#""filters": ["StripPrefix=2"]"#),
+            "error: routes.json:2: filters: StripPrefix can take away all 1 parts",
+        );
+        refuse(&with(r#""filters": ["StripPrefix=x"]"#), "error: routes.json:2: StripPrefix: must be a whole number");
+        refuse(&with(r#""weight": 5"#), "error: routes.json:2: weight: can't be had in a route");
+        refuse(&with(r#""id": "b""#), "error: routes.json:2: routeDefinitionList.id: given twice, first on line 2");
+        refuse(
+            &one_route(r#""id": "a", "uri": "lb://s", "predicates": ["Path=/a", "Method=GET"]"#),
+            "error: routes.json:2: predicates: exactly one predicate is expected: Path",
+        );
+        let uri = |uri: &str| one_route(&format!(r#""id": "a", "predicates": ["Path=/a/**"], "uri": "{uri}""#));
+        for wrong in ["lb://", "lb://a/b", "ws://h", "forward:/x", "s", "http://"] {
+            refuse(&uri(wrong), "error: routes.json:2: uri: ");
+        }
+        let services = |members: &str| format!("{{\"ribbonDefinitionList\": [{{{members}}}]}}");
+        refuse(&services(r#""clientName": "s""#), "error: routes.json:1: ribbonDefinitionList: a service needs");
+        refuse(
+            &services(r#""clientName": "s", "listOfServers": "h", "rule": 1"#),
+            "error: routes.json:1: rule: can't be had",
+        );
     }
 }

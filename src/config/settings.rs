@@ -4,7 +4,9 @@
 //! Faults of names and values are told here, once for all keys; `resolve` only adds what concerns several keys at once.
 
 mod build;
+mod lookup;
 mod read;
+mod variables;
 
 pub(crate) use build::merge;
 pub(crate) use read::Read;

@@ -40,7 +40,10 @@ pub(crate) fn read(sources: &Sources, faults: &mut Vec<Fault>) -> Vec<Document> 
     let mut documents = Vec::new();
     for path in &sources.files {
         match std::fs::read(path) {
-            Ok(octets) => documents.extend(file(path, &text(octets), faults)),
+            Ok(octets) => match text(path, octets) {
+                Ok(text) => documents.extend(file(path, &text, faults)),
+                Err(fault) => faults.push(fault),
+            },
             Err(error) => faults.push(Fault::file(path, None, format!("can't be read: {error}"))),
         }
     }
@@ -61,10 +64,20 @@ fn applying(documents: Vec<Document>, sources: &Sources, faults: &mut Vec<Fault>
     documents
 }
 
-/// UTF-8, or what Java takes a `.properties` file for.
-fn text(octets: Vec<u8>) -> String {
-    String::from_utf8(octets)
-        .unwrap_or_else(|error| error.into_bytes().iter().map(|&octet| char::from(octet)).collect())
+/// The octets as UTF-8; those of a `.properties` file else as Java takes them, in ISO-8859-1.
+fn text(path: &Path, octets: Vec<u8>) -> Result<String, Fault> {
+    String::from_utf8(octets).or_else(|error| {
+        let (end, octets) = (error.utf8_error().valid_up_to(), error.into_bytes());
+        if is_properties(path) {
+            return Ok(octets.iter().map(|&octet| char::from(octet)).collect());
+        }
+        let line = 1 + octets[..end].iter().filter(|&&octet| octet == b'\n').count();
+        Err(Fault::file(path, Some(line), "this is not UTF-8"))
+    })
+}
+
+fn is_properties(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "properties")
 }
 
 fn argument((name, value): &(String, String)) -> Entry {
@@ -74,7 +87,7 @@ fn argument((name, value): &(String, String)) -> Entry {
 /// The documents of one file's text.
 fn file(path: &Path, text: &str, faults: &mut Vec<Fault>) -> Vec<Document> {
     let shared: Arc<Path> = Arc::from(path);
-    if path.extension().is_some_and(|extension| extension == "properties") {
+    if is_properties(path) {
         return vec![properties_file(&shared, text, faults)];
     }
     match yaml::documents(text) {
@@ -132,6 +145,10 @@ impl<'a> Flattening<'a> {
         let mut lines: HashMap<String, usize> = HashMap::new();
         for (key, node) in map {
             let name = name.child(&key.text);
+            if key.text.trim().is_empty() {
+                self.fault(key.line, &name.to_string(), "a key without a name");
+                continue;
+            }
             match lines.get(&key.text) {
                 Some(first) => self.fault(key.line, &name.to_string(), &format!("given twice, first on line {first}")),
                 None => {
@@ -224,6 +241,7 @@ mod tests {
     fn what_is_no_configuration_is_refused() {
         assert_eq!(entries("a.yaml", "- a\n- b\n").len(), 1);
         assert_eq!(entries("a.yaml", "just words\n"), ["error: a.yaml:1: a configuration is made of keys with values"]);
+        assert_eq!(entries("a.yaml", "a:\n  \"\": 1\n"), ["error: a.yaml:2: a.: a key without a name"]);
         assert!(entries("a.yaml", "a: [1\n")[0].starts_with("error: a.yaml:2: this is no YAML"));
         assert_eq!(entries("a.properties", "a=\\u1\n"), ["error: a.properties:1: a malformed \\u escape"]);
     }
@@ -241,8 +259,11 @@ mod tests {
     }
 
     #[test]
-    fn a_latin_1_properties_file_is_read() {
-        assert_eq!(text(vec![b'a', 0xe4]), "aä");
-        assert_eq!(text("aä".into()), "aä");
+    fn only_properties_may_be_latin_1() {
+        let latin = || vec![b'a', b'\n', 0xe4];
+        assert_eq!(text(Path::new("a.properties"), latin()), Ok("a\nä".into()));
+        assert_eq!(text(Path::new("a.yaml"), "aä".into()), Ok("aä".into()));
+        let fault = text(Path::new("a.yaml"), latin()).expect_err("no UTF-8");
+        assert_eq!(fault.to_string(), "error: a.yaml:2: this is not UTF-8");
     }
 }

@@ -100,7 +100,8 @@ impl Scripted {
     /// Waits until the client's switch is thrown, or the test says that it will not be.
     fn watch(&self, client: &mut dyn Client) -> Ending {
         let (thrown, throws) = unbounded();
-        let armed = client.cancel().arm(Arc::new(Flag(thrown)));
+        let cancel = client.cancel();
+        let armed = cancel.arm(Arc::new(Flag(thrown)));
         self.events.send(Event::Saw("armed".into())).unwrap();
         let saw = crossbeam_channel::select! {
             recv(throws) -> _ => "thrown",

@@ -3,7 +3,7 @@
 //! ```text
 //! # HELP portcullis_refused_total Requests refused.
 //! # TYPE portcullis_refused_total counter
-//! portcullis_refused_total{reason="queue_full",} 3.0      (here without Micrometer's last comma)
+//! portcullis_refused_total{reason="queue_full"} 3.0
 //! ```
 
 use super::page::Page;

@@ -104,9 +104,7 @@ fn main_container(config: &Config, gateway: Arc<Gateway>) -> Result<Main, StartE
     let address = SocketAddr::new(config.server.address, config.server.port);
     let started = match config.gateway.container {
         Container::Native => Front::start(FrontConfig::main(config), gateway).map(Main::Native),
-        Container::TinyHttp => {
-            TinyFront::start(TinyConfig::new(&config.server, &config.gateway), gateway).map(Main::Tiny)
-        }
+        Container::TinyHttp => TinyFront::start(TinyConfig::main(config), gateway).map(Main::Tiny),
     };
     started.map_err(StartError::of(format!("the main listener on {address}")))
 }
@@ -115,7 +113,7 @@ impl Main {
     fn meters_and_address(&self) -> (Arc<dyn Collect>, SocketAddr) {
         match self {
             Self::Native(front) => (front.gauges(), front.local_addr()),
-            Self::Tiny(front) => (front.meters(), front.local_addr()),
+            Self::Tiny(front) => (front.gauges(), front.local_addr()),
         }
     }
 }

@@ -31,6 +31,7 @@ struct Source {
     reader: ureq::BodyReader<'static>,
     flow: Flow,
     delivered: u64,
+    counted: bool,
 }
 
 /// The wire of a body.
@@ -58,7 +59,11 @@ impl AnswerBody {
             AnswerFraming::Exactly(length) => Some(length),
             AnswerFraming::Chunked | AnswerFraming::UntilClose => None,
         };
-        Self { length, source: Some(Box::new(Source { reader, flow, delivered: 0 })), ahead: Vec::new() }
+        Self {
+            length,
+            source: Some(Box::new(Source { reader, flow, delivered: 0, counted: false })),
+            ahead: Vec::new(),
+        }
     }
 
     /// The length of the whole body, when it was announced.
@@ -103,15 +108,17 @@ impl AnswerBody {
                 Ok(count)
             }
             Err(fault) => {
-                let (server, marks) = (source.flow.lease.server().clone(), source.flow.marks);
-                server.failed(fault.reason);
+                if !std::mem::replace(&mut source.counted, true) {
+                    source.flow.lease.server().failed(fault.reason);
+                }
                 source.flow.fault = Some(fault.clone());
-                Err(fault.with(marks))
+                Err(fault.with(source.flow.marks))
             }
         }
     }
 
-    /// What ends the exchange from another thread, to be armed while the body is sent on; `None` when the connection is given back.
+    /// What ends the exchange from another thread, to be armed while the body is sent on; `None` when the connection is given back. It
+    /// replaces one that was given out before, and does nothing when it is thrown after the end.
     pub fn shut_down_handle(&mut self) -> Option<Arc<dyn ShutDown>> {
         let link = self.source.as_mut()?.flow.lease.link().ok()?;
         Some(link.begin())

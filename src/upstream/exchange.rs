@@ -100,7 +100,7 @@ impl Exchange<'_> {
     /// Takes a connection, sends the request and waits until the final head begins.
     fn begin(&mut self, input: &mut Input) -> Result<(), Fault> {
         announce(&mut self.outgoing.octets, self.framing)?;
-        let lease = Lease::take(self.server, self.lease_limits(), &mut self.marks)?;
+        let lease = Lease::take(self.server, self.lease_limits(), &mut self.marks, self.cancel)?;
         self.marks.reused = lease.is_reused();
         self.progress.lease = Some(lease);
         match self.attempt(input) {
@@ -153,11 +153,18 @@ impl Exchange<'_> {
     }
 
     fn arm(&mut self) -> Result<(), Fault> {
-        let link = self.lease()?.link()?;
+        let lease = self.lease()?;
+        let link = lease.link()?;
         let (switch, peer) = (link.begin(), link.peer());
+        match self.cancel.arm(switch) {
+            Ok(armed) => self.progress.armed = Some(armed),
+            Err(_) => {
+                // Nothing was sent: the connection is as good as before.
+                self.lease()?.settle();
+                return Err(Fault::client(ClientError::Gone));
+            }
+        }
         self.marks.peer = Some(peer);
-        let armed = self.cancel.arm(switch).map_err(|_| Fault::client(ClientError::Gone))?;
-        self.progress.armed = Some(armed);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use super::error::Fault;
 use crate::client::BodyLength;
-use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
 use std::time::Duration;
 
@@ -109,9 +109,9 @@ fn keep_alive(fields: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(seconds))
 }
 
-/// Removes what only this module may write, so that a message never has two framings.
+/// Removes what callers must not send: framing, of which there is never more than one, and what asks for something of the connection.
 pub(super) fn strip(fields: &mut HeaderMap) {
-    for name in [CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION] {
+    for name in [CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION, EXPECT, UPGRADE] {
         fields.remove(name);
     }
 }

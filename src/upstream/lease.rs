@@ -6,8 +6,10 @@
 use super::CallMarks;
 use super::error::Fault;
 use super::link::Link;
-use super::pool::{Grant, Idle, patience};
+use super::pool::{Grant, Idle, NotGranted, patience};
 use super::server::Server;
+use crate::cancel::Cancel;
+use crate::client::ClientError;
 use crate::deadline::{Deadline, Stopwatch};
 use crate::phase::{Phase, enter};
 use crate::reason::Reason;
@@ -33,15 +35,26 @@ pub(super) struct LeaseLimits {
 
 impl Lease {
     /// A connection to `server`: a living idle one, or a new one.
-    pub(super) fn take(server: &Arc<Server>, limits: LeaseLimits, marks: &mut CallMarks) -> Result<Self, Fault> {
+    pub(super) fn take(
+        server: &Arc<Server>,
+        limits: LeaseLimits,
+        marks: &mut CallMarks,
+        cancel: &Cancel,
+    ) -> Result<Self, Fault> {
         let mut watch = None;
         let by = patience(limits.wait, limits.deadline);
-        let grant = server.limit().check_out(server.shelf(), by, || {
+        let grant = server.limit().check_out(server.shelf(), by, |switch| {
             watch = Some(Stopwatch::start());
-            enter(Phase::Pool)
+            Ok((enter(Phase::Pool), cancel.arm(switch)?))
         });
-        marks.waited = watch.map_or(Duration::ZERO, Stopwatch::elapsed);
-        let grant = grant.map_err(|_| none_free(server, limits.deadline))?;
+        if let Some(watch) = watch {
+            marks.waited = watch.elapsed();
+            server.counts.wait.record(marks.waited);
+        }
+        let grant = grant.map_err(|why| match why {
+            NotGranted::Expired => none_free(server, limits.deadline),
+            NotGranted::Cancelled => Fault::client(ClientError::Gone),
+        })?;
         let mut lease = Self { link: None, server: server.clone(), settled: false, reused: false };
         if let Grant::Reuse(idle) = grant {
             lease.link = living(server, idle);
@@ -95,9 +108,12 @@ impl Lease {
     }
 
     fn open(&mut self, limits: LeaseLimits, marks: &mut CallMarks) -> Result<(), Fault> {
+        if limits.deadline.has_passed() {
+            return Err(Fault::new(Reason::Timeout, "the deadline passed before connecting"));
+        }
         let watch = Stopwatch::start();
         let _phase = enter(Phase::Connect);
-        let opened = self.server.connect(Deadline::after(limits.connect), limits.deadline);
+        let opened = self.server.connect(Deadline::after(limits.connect).nearer(limits.deadline));
         marks.connect += watch.elapsed();
         self.link = Some(opened?);
         Ok(())
@@ -107,11 +123,11 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let (limit, shelf) = (self.server.limit(), self.server.shelf());
-        match self.link.take() {
-            Some(link) if self.settled && link.end() && link.may_idle() => {
-                limit.park(shelf, link, Stopwatch::start().started());
-            }
-            link => {
+        let mut link = self.link.take();
+        match link.take_if(|link| self.settled && link.end() && self.server.keeps(link)) {
+            Some(link) => limit.park(shelf, link, Stopwatch::start().started()),
+            None => {
+                // Closed before it stops to count.
                 drop(link);
                 limit.release(shelf);
             }
@@ -136,5 +152,7 @@ fn none_free(server: &Server, deadline: Deadline) -> Fault {
     let counts = server.limit().counts(server.shelf());
     let what = if deadline.has_passed() { "the deadline passed" } else { "the connection request timeout passed" };
     let reason = if deadline.has_passed() { Reason::Timeout } else { Reason::UpstreamPoolTimeout };
-    Fault::new(reason, format!("{what} while {} connections were in use", counts.open))
+    let (open, limit) = (server.limit().open(), server.limit().max_total());
+    let taken = format!("{} of {} connections of the server and {open} of {limit} in all", counts.open, counts.max);
+    Fault::new(reason, format!("{what} while {taken} were taken"))
 }

@@ -25,6 +25,8 @@ pub(super) struct Link {
     peer: SocketAddr,
     opened: Instant,
     idle: Duration,
+    /// Which addresses of its server's name were known when its own was among them.
+    epoch: u64,
 }
 
 impl Link {
@@ -40,7 +42,7 @@ impl Link {
                 Some(Box::new(session))
             }
         };
-        Ok(Self { socket: Arc::new(socket), session, patience, peer, opened: watch.started(), idle: IDLE })
+        Ok(Self { socket: Arc::new(socket), session, patience, peer, opened: watch.started(), idle: IDLE, epoch: 0 })
     }
 
     /// The other end.
@@ -76,6 +78,11 @@ impl Link {
     /// Whether it may be kept at all.
     pub(super) fn may_idle(&self) -> bool {
         !self.idle.is_zero()
+    }
+
+    /// Which addresses of its server's name were known when its own was among them.
+    pub(super) fn epoch(&mut self) -> &mut u64 {
+        &mut self.epoch
     }
 
     /// Whether it has been idle too long, or lived too long.

@@ -33,7 +33,7 @@ mod upload;
 pub use body::AnswerBody;
 pub use error::CallError;
 pub use pool::{ConnectionLimit, PoolCounts};
-pub use resolve::{LookUp, ResolverTable};
+pub use resolve::{LookUp, Pace, ResolverTable};
 pub use server::Server;
 pub use tls::TlsContext;
 

@@ -9,6 +9,7 @@
 //! and newcomers overtake no one who waits for the same. Only [`super::lease`] takes connections from here and gives them back.
 
 use super::link::Link;
+use crate::cancel::{Cancelled, ShutDown};
 use crate::deadline::Deadline;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -51,7 +52,14 @@ struct Waiting {
     ticket: u64,
     shelf: usize,
     grant: Option<Grant>,
+    cancelled: bool,
     called: Arc<Condvar>,
+}
+
+/// Ends one wait from another thread.
+pub(super) struct WaitSwitch {
+    limit: Arc<ConnectionLimit>,
+    ticket: u64,
 }
 
 /// What a check-out gives. It counts as one open connection until it is given back.
@@ -62,9 +70,14 @@ pub(super) enum Grant {
     Open,
 }
 
-/// No connection came free in time.
+/// Why a check-out gave nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NoneFree;
+pub(super) enum NotGranted {
+    /// No connection came free in time.
+    Expired,
+    /// The client left meanwhile.
+    Cancelled,
+}
 
 /// The numbers of one server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,6 +88,8 @@ pub struct PoolCounts {
     pub idle: usize,
     /// Requests that wait for one.
     pub pending: usize,
+    /// The most that there can be of [`Self::open`].
+    pub max: usize,
 }
 
 impl ConnectionLimit {
@@ -120,13 +135,14 @@ impl ConnectionLimit {
         drop((idle, evicted));
     }
 
-    /// A connection, or the right to open one; waits in line until `by`. `waits` is called before the wait, if there is one.
+    /// A connection, or the right to open one; waits in line until `by`. Before the wait, if there is one, `waits` is given the switch
+    /// that ends it; what it returns is kept as long as the wait takes.
     pub(super) fn check_out<W>(
-        &self,
+        self: &Arc<Self>,
         shelf: usize,
         by: Deadline,
-        waits: impl FnOnce() -> W,
-    ) -> Result<Grant, NoneFree> {
+        waits: impl FnOnce(Arc<WaitSwitch>) -> Result<W, Cancelled>,
+    ) -> Result<Grant, NotGranted> {
         let mut state = self.state.lock();
         let mut evicted = None;
         if let Some(grant) = state.grant(shelf, self.max_total, &mut evicted) {
@@ -134,10 +150,16 @@ impl ConnectionLimit {
             drop(evicted);
             return Ok(grant);
         }
-        let _waits = waits();
         let called = Arc::new(Condvar::new());
         let ticket = state.queue_up(shelf, called.clone());
+        let waits = waits(Arc::new(WaitSwitch { limit: self.clone(), ticket }));
+        if waits.is_err() {
+            state.cancel(ticket);
+        }
         loop {
+            if let Some(ended) = state.collect(ticket, false) {
+                return ended;
+            }
             let expired = match by.moment() {
                 None => {
                     called.wait(&mut state);
@@ -145,8 +167,8 @@ impl ConnectionLimit {
                 }
                 Some(moment) => called.wait_until(&mut state, moment).timed_out(),
             };
-            if let Some(grant) = state.collect(ticket, expired) {
-                return grant;
+            if expired && let Some(ended) = state.collect(ticket, true) {
+                return ended;
             }
         }
     }
@@ -202,7 +224,7 @@ impl ConnectionLimit {
     pub(super) fn counts(&self, shelf: usize) -> PoolCounts {
         let state = self.state.lock();
         let shelf = &state.shelves[shelf];
-        PoolCounts { open: shelf.open, idle: shelf.idle.len(), pending: shelf.waiting }
+        PoolCounts { open: shelf.open, idle: shelf.idle.len(), pending: shelf.waiting, max: shelf.max }
     }
 }
 
@@ -250,26 +272,39 @@ impl State {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
         self.shelves[shelf].waiting += 1;
-        self.line.push_back(Waiting { ticket, shelf, grant: None, called });
+        self.line.push_back(Waiting { ticket, shelf, grant: None, cancelled: false, called });
         ticket
     }
 
-    /// What the holder of `ticket` was granted, leaving the line with it, or without when it has `expired`.
-    fn collect(&mut self, ticket: u64, expired: bool) -> Option<Result<Grant, NoneFree>> {
-        let at = self.line.iter().position(|waiting| waiting.ticket == ticket)?;
-        if self.line[at].grant.is_none() && !expired {
+    /// What the holder of `ticket` was granted, leaving the line with it, or without when it is cancelled or has `expired`.
+    fn collect(&mut self, ticket: u64, expired: bool) -> Option<Result<Grant, NotGranted>> {
+        let at = self.place(ticket)?;
+        let waiting = &self.line[at];
+        if waiting.grant.is_none() && !waiting.cancelled && !expired {
             return None;
         }
         let waiting = self.line.remove(at)?;
         self.shelves[waiting.shelf].waiting -= 1;
-        Some(waiting.grant.ok_or(NoneFree))
+        let without = if waiting.cancelled { NotGranted::Cancelled } else { NotGranted::Expired };
+        Some(waiting.grant.ok_or(without))
+    }
+
+    fn cancel(&mut self, ticket: u64) {
+        if let Some(at) = self.place(ticket) {
+            self.line[at].cancelled = true;
+            self.line[at].called.notify_one();
+        }
+    }
+
+    fn place(&self, ticket: u64) -> Option<usize> {
+        self.line.iter().position(|waiting| waiting.ticket == ticket)
     }
 
     /// Grants what can be granted, first come first served. Idle connections that had to make room are returned, to be closed.
     fn serve_line(&mut self, max_total: usize) -> Vec<Idle> {
         let mut closed = Vec::new();
         for at in 0..self.line.len() {
-            if self.line[at].grant.is_some() {
+            if self.line[at].grant.is_some() || self.line[at].cancelled {
                 continue;
             }
             let mut evicted = None;
@@ -283,7 +318,101 @@ impl State {
     }
 }
 
+impl ShutDown for WaitSwitch {
+    fn shut_down(&self) {
+        self.limit.state.lock().cancel(self.ticket);
+    }
+}
+
 /// How long a check-out may wait: `budget`, but no longer than `by`.
 pub(super) fn patience(budget: Option<Duration>, by: Deadline) -> Deadline {
     Deadline::after_some(budget).nearer(by)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    const NEVER: Deadline = Deadline::NEVER;
+
+    fn grant(limit: &Arc<ConnectionLimit>, shelf: usize, by: Deadline) -> Result<(), NotGranted> {
+        match limit.check_out(shelf, by, |_| Ok(())) {
+            Ok(Grant::Open) => Ok(()),
+            Ok(Grant::Reuse(_)) => panic!("nothing was parked"),
+            Err(none) => Err(none),
+        }
+    }
+
+    #[track_caller]
+    fn until_pending(limit: &ConnectionLimit, shelf: usize, pending: usize) {
+        let bound = Deadline::after(Duration::from_secs(20));
+        while limit.counts(shelf).pending != pending {
+            assert!(!bound.has_passed(), "nobody queued up");
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn who_came_first_is_served_first() {
+        let limit = ConnectionLimit::new(1);
+        let shelf = limit.enrol(5);
+        grant(&limit, shelf, NEVER).unwrap();
+        let (tell, served) = channel();
+        for number in 0..4 {
+            let (limit, tell) = (limit.clone(), tell.clone());
+            let waiter = limit.clone();
+            std::thread::spawn(move || {
+                grant(&waiter, shelf, NEVER).unwrap();
+                tell.send(number).unwrap();
+            });
+            until_pending(&limit, shelf, number + 1);
+        }
+        for number in 0..4 {
+            limit.release(shelf);
+            assert_eq!(served.recv().unwrap(), number);
+            assert_eq!(limit.open(), 1);
+        }
+        limit.release(shelf);
+        assert_eq!(limit.counts(shelf), PoolCounts { max: 5, ..PoolCounts::default() });
+    }
+
+    #[test]
+    fn who_cannot_be_served_holds_up_nobody_else() {
+        let limit = ConnectionLimit::new(2);
+        let (full, other) = (limit.enrol(1), limit.enrol(1));
+        grant(&limit, full, NEVER).unwrap();
+        let waiter = limit.clone();
+        let waiting = std::thread::spawn(move || grant(&waiter, full, NEVER));
+        until_pending(&limit, full, 1);
+        grant(&limit, other, NEVER).unwrap();
+        limit.release(other);
+        assert_eq!(limit.counts(full).pending, 1);
+        limit.release(full);
+        assert_eq!(waiting.join().unwrap(), Ok(()));
+        limit.release(full);
+        assert_eq!(limit.open(), 0);
+    }
+
+    #[test]
+    fn a_wait_that_expires_leaves_the_line() {
+        let limit = ConnectionLimit::new(1);
+        let shelf = limit.enrol(1);
+        grant(&limit, shelf, NEVER).unwrap();
+        let soon = Deadline::after(Duration::from_millis(5));
+        assert_eq!(grant(&limit, shelf, soon), Err(NotGranted::Expired));
+        assert_eq!(grant(&limit, shelf, soon), Err(NotGranted::Expired), "an expired wait needs no clock");
+        assert_eq!(limit.counts(shelf), PoolCounts { open: 1, max: 1, ..PoolCounts::default() });
+        limit.release(shelf);
+        assert_eq!(grant(&limit, shelf, soon), Ok(()), "what is free needs no wait");
+    }
+
+    #[test]
+    fn a_retired_servers_place_is_used_again() {
+        let limit = ConnectionLimit::new(9);
+        let (one, two) = (limit.enrol(1), limit.enrol(2));
+        limit.retire(one);
+        assert_eq!(limit.enrol(7), one);
+        assert_eq!((limit.counts(one).max, limit.counts(two).max), (7, 2));
+    }
 }

@@ -9,8 +9,10 @@ use crate::config::model::{BackendConfig, Scheme, ServerAddress};
 use crate::deadline::{Deadline, Stopwatch};
 use crate::metrics::{Collect, Counter, Sink, Timer};
 use crate::reason::Reason;
-use std::net::SocketAddr;
+use parking_lot::Mutex;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Connections that were idle for less than this are not looked at by [`Server::evict`]: a request will do it.
@@ -27,6 +29,9 @@ pub struct Server {
     limit: Arc<ConnectionLimit>,
     shelf: usize,
     resolver: Arc<ResolverTable>,
+    /// Counts the changes of the addresses of the name.
+    epoch: AtomicU64,
+    known: Mutex<Option<Arc<[IpAddr]>>>,
     pub(super) counts: Counts,
 }
 
@@ -37,6 +42,7 @@ pub(super) struct Counts {
     pub(super) opened: Counter,
     pub(super) reused: Counter,
     pub(super) connect: Timer,
+    pub(super) wait: Timer,
     failures: [Counter; Reason::ALL.len()],
 }
 
@@ -66,6 +72,8 @@ impl Server {
             shelf: total.enrol(backend.max_connections_per_host),
             limit: total,
             resolver: resolver.clone(),
+            epoch: AtomicU64::new(0),
+            known: Mutex::new(None),
             counts: Counts::default(),
         })
     }
@@ -93,22 +101,19 @@ impl Server {
     /// Closes idle connections that are too old, were closed by the server, or lead to an address that its name no longer has. To be
     /// called now and then from a background thread.
     pub fn evict(&self, now: Instant) {
+        self.notice_addresses();
         let Some(since) = now.checked_sub(WARM) else { return };
         let mut cold = self.limit.take_cold(self.shelf, since);
         if cold.is_empty() {
             return;
         }
-        let known = self.resolver.known(&self.address.host);
         let taken = cold.len();
-        cold.retain_mut(|idle| {
-            let vanished = known.as_ref().is_some_and(|known| !known.contains(&idle.link.peer().ip()));
-            !vanished && self.is_usable(idle, now)
-        });
+        cold.retain_mut(|idle| self.is_usable(idle, now));
         let closed = taken - cold.len();
         self.limit.put_back(self.shelf, cold, closed);
     }
 
-    pub(super) fn limit(&self) -> &ConnectionLimit {
+    pub(super) fn limit(&self) -> &Arc<ConnectionLimit> {
         &self.limit
     }
 
@@ -126,14 +131,27 @@ impl Server {
         Ok((self.uri.0.clone(), self.uri.1.clone().ok_or_else(bad)?))
     }
 
+    /// Whether an idle connection can be used.
     pub(super) fn is_usable(&self, idle: &mut Idle, now: Instant) -> bool {
-        !idle.link.is_expired(idle.since, self.life, now) && idle.link.is_alive()
+        !idle.link.is_expired(idle.since, self.life, now) && self.keeps(&mut idle.link) && idle.link.is_alive()
     }
 
-    /// Opens a connection; `budget` is for connecting, the deadline for the call.
-    pub(super) fn connect(&self, budget: Deadline, deadline: Deadline) -> Result<Link, Fault> {
+    /// Whether a connection may be idle at all: neither did the server ask to close it, nor has its address vanished from the name.
+    pub(super) fn keeps(&self, link: &mut Link) -> bool {
+        let epoch = self.epoch.load(Relaxed);
+        if *link.epoch() != epoch {
+            if !self.known.lock().as_ref().is_some_and(|known| known.contains(&link.peer().ip())) {
+                return false;
+            }
+            *link.epoch() = epoch;
+        }
+        link.may_idle()
+    }
+
+    /// Opens a connection.
+    pub(super) fn connect(&self, by: Deadline) -> Result<Link, Fault> {
         let watch = Stopwatch::start();
-        let opened = self.open(budget.nearer(deadline));
+        let opened = self.open(by);
         self.counts.connect.record(watch.elapsed());
         match opened {
             Ok(link) => {
@@ -149,6 +167,15 @@ impl Server {
 
     pub(super) fn failed(&self, reason: Reason) {
         self.counts.failures[reason as usize].add_one();
+    }
+
+    fn notice_addresses(&self) {
+        let found = self.resolver.known(&self.address.host);
+        let mut known = self.known.lock();
+        if found.is_some() && *known != found {
+            *known = found;
+            self.epoch.fetch_add(1, Relaxed);
+        }
     }
 
     fn open(&self, by: Deadline) -> Result<Link, Fault> {
@@ -177,6 +204,7 @@ impl Collect for Server {
         let labels = [("backend", self.backend.as_str()), ("server", &*self.authority)];
         let pool = self.pool();
         for (name, help, value) in [
+            ("portcullis.upstream.connections.max", "The most connections there can be", pool.max),
             ("portcullis.upstream.connections.open", "Connections, idle ones included", pool.open),
             ("portcullis.upstream.connections.idle", "Connections that nobody uses", pool.idle),
             ("portcullis.upstream.connections.pending", "Requests that wait for a connection", pool.pending),
@@ -191,6 +219,7 @@ impl Collect for Server {
         ] {
             sink.counter(name, help, &labels, counter.get());
         }
+        sink.timer("portcullis.upstream.connections.wait", "Waits for a connection", &labels, &counts.wait);
         sink.timer("portcullis.upstream.connect", "Connecting, TLS included", &labels, &counts.connect);
         for reason in Reason::ALL {
             let failed = counts.failures[*reason as usize].get();

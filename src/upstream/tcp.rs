@@ -162,17 +162,20 @@ impl Patience {
     }
 }
 
+/// Waking up this seldom costs nothing that could be measured.
+const SELDOM: Duration = Duration::from_millis(500);
+
 /// The error of a wait that came to its deadline.
 pub(super) fn timed_out() -> io::Error {
     io::ErrorKind::TimedOut.into()
 }
 
 /// The socket timeout to wait with when `left` is left and `current` is set. A shorter one than needed costs a wake-up now and then, a
-/// change costs a system call on each request; so one that is not longer than `left` stays, unless it is shorter than a quarter.
+/// change costs a system call on each request; so one that is not longer than `left` stays, unless it would wake up too often.
 fn fitting(current: Option<Duration>, left: Option<Duration>) -> Option<Duration> {
     let left = left?;
     match current {
-        Some(current) if current <= left && current >= left / 4 => Some(current),
+        Some(current) if current <= left && current >= SELDOM.min(left / 4) => Some(current),
         _ if left < Duration::from_millis(100) => Some(left.max(Duration::from_micros(1))),
         _ => Some(left - left / 8),
     }
@@ -212,8 +215,9 @@ mod tests {
         check(Some(10), None, None);
         check(None, Some(800), Some(700));
         check(Some(700), Some(800), Some(700));
-        check(Some(700), Some(2799), Some(700));
-        check(Some(600), Some(2800), Some(2450));
+        check(Some(700), Some(90_000), Some(700));
+        check(Some(300), Some(1200), Some(300));
+        check(Some(300), Some(1600), Some(1400));
         check(Some(700), Some(160), Some(140));
         check(Some(700), Some(20), Some(20));
     }

@@ -92,7 +92,11 @@ impl Exchange<'_> {
     /// Sends head and body. True when the answer began before everything was sent.
     pub(super) fn send_request(&mut self, input: &mut Input) -> Result<bool, Fault> {
         loop {
-            let taken = self.take_body()?;
+            let mut taken = self.take_body()?;
+            // Small pieces that are here already leave together.
+            while matches!(taken, Taken::Something) && self.outgoing.octets.len() < SEGMENT {
+                taken = self.take_body()?;
+            }
             if self.push(input)? {
                 return Ok(true);
             }

@@ -3,7 +3,7 @@
 //! Pure: names in, keys out. The words of a name are compared relaxed; what stands for an id is kept as it was written.
 
 use super::{Key, catalogue};
-use crate::config::name::{Element, Name, nearest, uniform};
+use crate::config::name::{Element, Name, nearness, uniform};
 use std::sync::LazyLock;
 
 /// A key and what stands for the ids in its name, and for its `**`.
@@ -134,33 +134,32 @@ pub(crate) fn is_above(name: &Name) -> bool {
 
 /// The name that was probably meant: one word differs a little, or the last word stands elsewhere in the same namespace.
 pub(crate) fn near(name: &Name) -> Option<String> {
+    misspelt(name).or_else(|| misplaced(name))
+}
+
+/// The name of which one word was misspelt a little.
+pub(crate) fn misspelt(name: &Name) -> Option<String> {
     let texts: Vec<_> = name.0.iter().map(Element::text).collect();
-    misspelt(&texts).or_else(|| misplaced(&texts))
+    let near = patterns().iter().filter_map(|pattern| Some((one_word_off(&pattern.parts, &texts)?, pattern)));
+    near.min_by_key(|&(distance, _)| distance).map(|(_, pattern)| written(&pattern.parts, &texts))
 }
 
-fn misspelt(texts: &[String]) -> Option<String> {
-    let one_off = patterns().iter().filter_map(|pattern| {
-        let mut wrong = None;
-        (pattern.parts.len() == texts.len()).then_some(())?;
-        for (part, text) in pattern.parts.iter().zip(texts) {
-            match part {
-                Part::Word { uniform: expected, text: right } if *expected != uniform(text) => {
-                    wrong.replace((right, text)).is_none().then_some(())?;
-                }
-                _ => {}
-            }
-        }
-        wrong.map(|(right, text)| (pattern, right, text))
+/// How far the one word that differs is off, if it is near and the only one.
+fn one_word_off(parts: &[Part], texts: &[String]) -> Option<usize> {
+    (parts.len() == texts.len()).then_some(())?;
+    let differing = parts.iter().zip(texts).filter_map(|(part, text)| match part {
+        Part::Word { uniform: expected, text: right } if *expected != uniform(text) => Some(nearness(text, right)),
+        _ => None,
     });
-    let candidates: Vec<_> = one_off.collect();
-    let (_, _, text) = candidates.first()?;
-    let right = nearest(text, candidates.iter().map(|(_, right, _)| right.as_str()))?;
-    let (pattern, ..) = candidates.iter().find(|(_, candidate, _)| candidate.as_str() == right)?;
-    Some(written(&pattern.parts, texts))
+    let differing: Vec<_> = differing.collect();
+    match differing.as_slice() {
+        [distance] => *distance,
+        _ => None,
+    }
 }
 
-fn misplaced(texts: &[String]) -> Option<String> {
-    let (first, last) = (uniform(texts.first()?), uniform(texts.last()?));
+fn misplaced(name: &Name) -> Option<String> {
+    let (first, last) = (uniform(&name.0.first()?.text()), uniform(&name.0.last()?.text()));
     let is = |part: Option<&Part>, word: &str| matches!(part, Some(Part::Word { uniform, .. }) if uniform == word);
     let pattern = patterns().iter().find(|p| is(p.parts.first(), &first) && is(p.parts.last(), &last))?;
     Some(pattern.key.name.replace("...>", ">"))
@@ -268,6 +267,8 @@ mod tests {
         check("server.prot", Some("server.port"));
         check("users.ribbon.listOfServer", Some("users.ribbon.listOfServers"));
         check("zuul.host.conect-timeout-millis", Some("zuul.host.connect-timeout-millis"));
+        check("ribbon.connection-timeout", Some("ribbon.ConnectTimeout"));
+        check("a.ribbon.NFLoacBalancerRuleClassName", Some("a.ribbon.NFLoadBalancerRuleClassName"));
         check("zuul.nonsense", None);
     }
 

@@ -14,8 +14,9 @@ mod server;
 mod spring;
 mod zuul;
 
-pub(crate) use find::{NAMESPACES, by_variable, find, is_above, near, reads};
+pub(crate) use find::{NAMESPACES, by_variable, find, is_above, misspelt, near, reads};
 
+use std::fmt;
 use std::sync::LazyLock;
 
 /// What a key is, and what it does here.
@@ -104,6 +105,34 @@ pub enum Effect {
     Inert(&'static str),
     /// It does nothing yet.
     Later(&'static str),
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag => f.write_str("true or false"),
+            Self::Count { .. } => f.write_str("number"),
+            Self::Duration { unit: Unit::Millis, .. } => f.write_str("time (ms)"),
+            Self::Duration { unit: Unit::Seconds, .. } => f.write_str("time (s)"),
+            Self::Duration { unit: Unit::Minutes, .. } => f.write_str("time (min)"),
+            Self::Size { .. } => f.write_str("size"),
+            Self::Text => f.write_str("text"),
+            Self::List => f.write_str("list"),
+            Self::Choice(words) => f.write_str(&words.join(", ")),
+            Self::Any => f.write_str("any"),
+        }
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Acts => f.write_str("acts"),
+            Self::MatchingOnly => f.write_str("acts on matching only"),
+            Self::Inert(reason) => write!(f, "no effect: {reason}"),
+            Self::Later(reason) => write!(f, "no effect yet: {reason}"),
+        }
+    }
 }
 
 /// Every key, by namespace.

@@ -5,6 +5,7 @@ use super::{Effect, Key, Kind, MILLIS, POSITIVE, Unit, later};
 
 const NOT_READ: &str = "the HTTP client of Zuul doesn't read it; write MaxConnectionsPerHost and MaxTotalConnections";
 const ONE_CLIENT: &str = "there is one HTTP client, and it speaks HTTP/1.1";
+const NO_CLIENT_CERTIFICATE: &str = "certificates are verified against the usual roots, and none of our own is shown";
 const NO_REDIRECTS: &str = "redirects are passed on to the client, as Zuul does";
 
 macro_rules! for_all_and_for_one {
@@ -63,6 +64,7 @@ const PAIRS: &[Key] = for_all_and_for_one![
     "ConnectionPoolCleanerTaskEnabled", Kind::Any, "", Effect::Inert("a pooled connection is probed before its use"), "";
     "ConnIdleEvictTimeMilliSeconds", Kind::Any, "", Effect::Inert("a pooled connection is probed before its use"), "";
     "ConnectionManagerTimeout", Kind::Any, "", Effect::Inert("write zuul.host.connection-request-timeout-millis"), "";
+    "SocketTimeout", Kind::Any, "", Effect::Inert("nobody reads it; write ReadTimeout"), "";
     "MaxHttpConnectionsPerHost", Kind::Any, "", Effect::Inert(NOT_READ), "";
     "MaxTotalHttpConnections", Kind::Any, "", Effect::Inert(NOT_READ), "";
     "EnableConnectionPool", Kind::Any, "", Effect::Inert("connections are always pooled"), "";
@@ -74,6 +76,18 @@ const PAIRS: &[Key] = for_all_and_for_one![
     "RequestSpecificRetryOn", Kind::Any, "", Effect::Inert("nothing sets it per request"), "";
     "PrioritizeVipAddressBasedServers", Kind::Any, "", Effect::Inert("a service has one list of servers"), "";
     "EnablePrimeConnections", Kind::Any, "", Effect::Inert("connections are opened when they are needed"), "";
+    "IsHostnameValidationRequired", Kind::Any, "", Effect::Inert("certificates of services are always verified"), "";
+    "IsClientAuthRequired", Kind::Any, "", Effect::Inert(NO_CLIENT_CERTIFICATE), "";
+    "KeyStore", Kind::Any, "", Effect::Inert(NO_CLIENT_CERTIFICATE), "";
+    "KeyStorePassword", Kind::Any, "", Effect::Inert(NO_CLIENT_CERTIFICATE), "";
+    "TrustStore", Kind::Any, "", Effect::Inert(NO_CLIENT_CERTIFICATE), "";
+    "TrustStorePassword", Kind::Any, "", Effect::Inert(NO_CLIENT_CERTIFICATE), "";
+    "ProxyHost", Kind::Any, "", Effect::Inert("services are called directly"), "";
+    "ProxyPort", Kind::Any, "", Effect::Inert("services are called directly"), "";
+    "AppName", Kind::Any, "", Effect::Inert("a service has one name"), "";
+    "Version", Kind::Any, "", Effect::Inert("a service has one name"), "";
+    "VipAddress", Kind::Any, "", Effect::Inert("a service has one name"), "";
+    "InitializeNFLoadBalancer", Kind::Any, "", Effect::Inert("a service always has a balancer"), "";
     "ClientClassName", Kind::Any, "", Effect::Inert(ONE_CLIENT), "";
     "http.client.enabled", Kind::Any, "", Effect::Inert(ONE_CLIENT), "";
     "httpclient.enabled", Kind::Any, "", Effect::Inert(ONE_CLIENT), "";

@@ -38,7 +38,7 @@ pub(super) const KEYS: &[Key] = &[
         "server.tomcat.connection-timeout",
         WAIT,
         "60s",
-        "Longest wait for a head, for each part of a body, for each write.",
+        "Longest wait for a head, for each part of a body, for each write; -1 for 24 hours.",
     ),
     acts("server.connection-timeout", WAIT, "", "The name of server.tomcat.connection-timeout before Boot 2.3."),
     acts(

@@ -5,7 +5,7 @@ use super::{address, front, isolation};
 use crate::config::fault::Fault;
 use crate::config::model::{BackendConfig, BackendKind, Compat, IsolationConfig, RouteTarget, ServerAddress};
 use crate::config::name::nearest;
-use crate::config::settings::{Setting, Settings};
+use crate::config::settings::{Read, Setting, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,19 +41,19 @@ impl Backends<'_> {
 
     fn service(&self, id: &str, faults: &mut Vec<Fault>) -> BackendConfig {
         let read = Ribbon { settings: self.settings, id };
-        let unit = read.text("PoolKeepAliveTimeUnits").unwrap_or_else(|| "SECONDS".into());
-        let life = read.text("PoolKeepAliveTime").and_then(|text| text.parse().ok().map(|n| front::in_unit(n, &unit)));
+        let unit = read.text(KEEP_ALIVE_UNITS).unwrap_or_else(|| "SECONDS".into());
+        let life = read.text(KEEP_ALIVE).and_then(|text| text.parse().ok().map(|n| front::in_unit(n, &unit)));
         let strategy = isolation::Isolation { settings: self.settings, id };
         BackendConfig {
             id: id.into(),
             kind: BackendKind::Service,
             servers: self.servers(read, faults),
-            connect_timeout: read.time("ConnectTimeout").map_or(Duration::from_secs(1), bounded),
-            read_timeout: read.time("ReadTimeout").unwrap_or(Some(Duration::from_secs(1))),
-            max_total_connections: read.amount("MaxTotalConnections").unwrap_or(200),
-            max_connections_per_host: read.amount("MaxConnectionsPerHost").unwrap_or(50),
+            connect_timeout: read.time(CONNECT_TIMEOUT).map_or(Duration::from_secs(1), bounded),
+            read_timeout: read.time(READ_TIMEOUT).unwrap_or(Some(Duration::from_secs(1))),
+            max_total_connections: read.amount(MAX_TOTAL).unwrap_or(200),
+            max_connections_per_host: read.amount(MAX_PER_HOST).unwrap_or(50),
             connection_request_timeout: self.connection_request_timeout(),
-            time_to_live: life.or_else(|| read.time("PoolKeepAliveTime")).unwrap_or(Some(Duration::from_secs(900))),
+            time_to_live: life.or_else(|| read.time(KEEP_ALIVE)).unwrap_or(Some(Duration::from_secs(900))),
             isolation: strategy.of_a_service(),
             deadline: strategy.deadline_of_a_service(read, faults),
             verify_tls: true,
@@ -89,8 +89,8 @@ impl Backends<'_> {
     /// The servers that the keys name, else those of the route file. An entry that is no server is a fault.
     fn servers(&self, read: Ribbon<'_>, faults: &mut Vec<Fault>) -> Vec<ServerAddress> {
         let in_file = || self.services.iter().find(|(id, _)| id == read.id).map(|(_, setting)| setting);
-        let Some(setting) = read.setting("listOfServers").or_else(in_file) else { return Vec::new() };
-        let secure = read.flag("IsSecure");
+        let Some(setting) = read.setting(LIST_OF_SERVERS).or_else(in_file) else { return Vec::new() };
+        let secure = read.flag(IS_SECURE);
         let mut servers = Vec::new();
         for item in setting.value.items() {
             match address::server(&item, secure) {
@@ -124,22 +124,25 @@ fn backend_of(route: &Route) -> Option<(&str, BackendKind)> {
     }
 }
 
-macro_rules! ribbon_names {
-    ($($key:literal)+) => {
-        /// The names of one of Ribbon's keys: for one service, and for all.
-        fn names(key: &str) -> (&'static str, &'static str) {
-            match key {
-                $($key => (concat!("<service...>.ribbon.", $key), concat!("ribbon.", $key)),)+
-                other => unreachable!("{other} is not read"),
-            }
-        }
+/// The names of one of Ribbon's keys: for one service, and for all.
+type Names = (&'static str, &'static str);
+
+macro_rules! ribbon {
+    ($key:literal) => {
+        (concat!("<service...>.ribbon.", $key), concat!("ribbon.", $key))
     };
 }
 
-ribbon_names! {
-    "listOfServers" "ConnectTimeout" "ReadTimeout" "MaxTotalConnections" "MaxConnectionsPerHost" "IsSecure" "PoolKeepAliveTime"
-    "PoolKeepAliveTimeUnits" "MaxAutoRetries" "MaxAutoRetriesNextServer"
-}
+pub(super) const LIST_OF_SERVERS: Names = ribbon!("listOfServers");
+pub(super) const IS_SECURE: Names = ribbon!("IsSecure");
+pub(super) const CONNECT_TIMEOUT: Names = ribbon!("ConnectTimeout");
+pub(super) const READ_TIMEOUT: Names = ribbon!("ReadTimeout");
+pub(super) const MAX_TOTAL: Names = ribbon!("MaxTotalConnections");
+pub(super) const MAX_PER_HOST: Names = ribbon!("MaxConnectionsPerHost");
+pub(super) const KEEP_ALIVE: Names = ribbon!("PoolKeepAliveTime");
+pub(super) const KEEP_ALIVE_UNITS: Names = ribbon!("PoolKeepAliveTimeUnits");
+pub(super) const RETRIES: Names = ribbon!("MaxAutoRetries");
+pub(super) const RETRIES_NEXT: Names = ribbon!("MaxAutoRetriesNextServer");
 
 /// Reads `<service>.ribbon.K`, else `ribbon.K`.
 #[derive(Clone, Copy)]
@@ -149,29 +152,28 @@ pub(super) struct Ribbon<'a> {
 }
 
 impl<'a> Ribbon<'a> {
-    fn setting(self, key: &str) -> Option<&'a Setting> {
-        let (one, all) = names(key);
-        self.settings.one(self.id).setting(one).or_else(|| self.settings.all().setting(all))
+    fn own_or_common<T>(self, (own, common): Names, read: fn(Read<'a>, &'static str) -> Option<T>) -> Option<T> {
+        read(self.settings.one(self.id), own).or_else(|| read(self.settings.all(), common))
     }
 
-    fn text(self, key: &str) -> Option<String> {
-        let (one, all) = names(key);
-        self.settings.one(self.id).words(one).or_else(|| self.settings.all().words(all))
+    fn setting(self, names: Names) -> Option<&'a Setting> {
+        self.own_or_common(names, Read::setting)
     }
 
-    fn flag(self, key: &str) -> Option<bool> {
-        let (one, all) = names(key);
-        self.settings.one(self.id).flag(one).or_else(|| self.settings.all().flag(all))
+    fn text(self, names: Names) -> Option<String> {
+        self.own_or_common(names, Read::words)
     }
 
-    pub(super) fn amount(self, key: &str) -> Option<usize> {
-        let (one, all) = names(key);
-        self.settings.one(self.id).amount(one).or_else(|| self.settings.all().amount(all))
+    fn flag(self, names: Names) -> Option<bool> {
+        self.own_or_common(names, Read::flag)
     }
 
-    pub(super) fn time(self, key: &str) -> Option<Option<Duration>> {
-        let (one, all) = names(key);
-        self.settings.one(self.id).time(one).or_else(|| self.settings.all().time(all))
+    pub(super) fn amount(self, names: Names) -> Option<usize> {
+        self.own_or_common(names, Read::amount)
+    }
+
+    pub(super) fn time(self, names: Names) -> Option<Option<Duration>> {
+        self.own_or_common(names, Read::time)
     }
 }
 
@@ -182,23 +184,20 @@ pub(super) fn tell_unused(
     faults: &mut Vec<Fault>,
 ) {
     let pools: BTreeSet<&str> = backends.values().filter_map(|backend| pool_key(backend)).collect();
+    let ids: BTreeSet<&str> = backends.keys().map(String::as_str).collect();
     let mut told = BTreeSet::new();
     for setting in settings.iter() {
         let Some(id) = setting.ids.first().filter(|id| *id != "default") else { continue };
-        let (known, message): (Vec<&str>, _) = match setting.key.name {
-            name if name.starts_with("hystrix.threadpool.") => {
-                (pools.iter().copied().collect(), "no service uses a pool of this name")
-            }
-            name if name.starts_with("hystrix.command.")
-                || name.starts_with("zuul.eureka.")
-                || name.starts_with("<service...>") =>
-            {
-                (backends.keys().map(String::as_str).collect(), "no route leads to a service or url route of this id")
-            }
-            _ => continue,
+        let name = setting.key.name;
+        let of_a_backend =
+            ["hystrix.command.", "zuul.eureka.", "<service...>."].iter().any(|start| name.starts_with(start));
+        let (known, message) = match name.starts_with("hystrix.threadpool.") {
+            true => (&pools, "no service uses a pool of this name"),
+            false if of_a_backend => (&ids, "no route leads to a service or url route of this id"),
+            false => continue,
         };
-        if !known.contains(&id.as_str()) && told.insert((id, message)) {
-            let near = nearest(id, known).map(str::to_string);
+        if !known.contains(id.as_str()) && told.insert((id, message)) {
+            let near = nearest(id, known.iter().copied()).map(str::to_string);
             faults.push(Fault::warning(&setting.place, setting.name.clone(), format!("{id}: {message}")).meaning(near));
         }
     }

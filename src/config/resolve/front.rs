@@ -52,17 +52,15 @@ pub(super) fn server(read: Read<'_>, faults: &mut Vec<Fault>) -> ServerConfig {
     }
 }
 
-/// Which of two names of one key counts: the newer one, with a warning when both are there.
+/// Which of two names of one key counts: that of the stronger source, else the newer one; a warning when both are there.
 fn newer(read: Read<'_>, new: &'static str, old: &'static str, faults: &mut Vec<Fault>) -> Option<&'static str> {
-    match (read.setting(new), read.setting(old)) {
-        (Some(_), Some(setting)) => {
-            faults.push(Fault::warning(&setting.place, setting.name.clone(), format!("{new} is set too, and counts")));
-            Some(new)
-        }
-        (Some(_), None) => Some(new),
-        (None, Some(_)) => Some(old),
-        (None, None) => None,
-    }
+    let (newer, older) = (read.setting(new), read.setting(old));
+    let (Some(newer), Some(older)) = (newer, older) else {
+        return newer.map(|_| new).or(older.map(|_| old));
+    };
+    let (wins, loser) = if older.place.rank() > newer.place.rank() { (old, newer) } else { (new, older) };
+    faults.push(Fault::warning(&loser.place, loser.name.clone(), format!("{wins} is set too, and counts")));
+    Some(wins)
 }
 
 fn amount(read: Read<'_>, new: &'static str, old: &'static str, faults: &mut Vec<Fault>) -> Option<usize> {

@@ -3,7 +3,7 @@
 //! A key of the command itself wins over what Zuul sets in code, that wins over `hystrix.command.default.*`. So `default` counts for the
 //! timeout (which Zuul looks up itself) and for `execution.timeout.enabled` (which Zuul leaves alone), but for nothing else.
 
-use super::backends::Ribbon;
+use super::backends::{CONNECT_TIMEOUT, READ_TIMEOUT, RETRIES, RETRIES_NEXT, Ribbon};
 use crate::config::fault::Fault;
 use crate::config::model::{BackendConfig, IsolationConfig, ThreadPoolConfig};
 use crate::config::settings::Settings;
@@ -78,14 +78,10 @@ impl Isolation<'_> {
             None => return Some(needed),
         };
         if let Some(setting) = read.setting(TIMEOUT).filter(|_| time < needed) {
-            let message = format!(
-                "{} ms is less than the {} ms that {} may take by Ribbon's keys: (ReadTimeout + ConnectTimeout) x \
-                 (MaxAutoRetries + 1) x (MaxAutoRetriesNextServer + 1)",
-                time.as_millis(),
-                needed.as_millis(),
-                self.id
-            );
-            faults.push(Fault::warning(&setting.place, setting.name.clone(), message));
+            let fault = Fault::warning(&setting.place, setting.name.clone(), below(time, needed));
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
         }
         Some(time)
     }
@@ -97,13 +93,22 @@ impl Isolation<'_> {
     }
 }
 
+fn below(time: Duration, needed: Duration) -> String {
+    format!(
+        "{} ms is less than the {} ms that Ribbon's keys allow: (ReadTimeout + ConnectTimeout) x (MaxAutoRetries + 1) x \
+         (MaxAutoRetriesNextServer + 1)",
+        time.as_millis(),
+        needed.as_millis()
+    )
+}
+
 /// Zuul's formula; the factor of the next server counts even though nothing is retried by default.
 fn ribbon_timeout(ribbon: Ribbon<'_>) -> Duration {
     let second = Some(Duration::from_secs(1));
-    let time = |key| ribbon.time(key).unwrap_or(second).unwrap_or_default();
-    let tries = |key, default| u32::try_from(ribbon.amount(key).unwrap_or(default) + 1).unwrap_or(u32::MAX);
-    let factor = tries("MaxAutoRetries", 0).saturating_mul(tries("MaxAutoRetriesNextServer", 1));
-    (time("ReadTimeout") + time("ConnectTimeout")).saturating_mul(factor)
+    let time = |names| ribbon.time(names).unwrap_or(second).unwrap_or_default();
+    let tries = |names, default| u32::try_from(ribbon.amount(names).unwrap_or(default) + 1).unwrap_or(u32::MAX);
+    let factor = tries(RETRIES, 0).saturating_mul(tries(RETRIES_NEXT, 1));
+    (time(READ_TIMEOUT) + time(CONNECT_TIMEOUT)).saturating_mul(factor)
 }
 
 /// The pools that backends use, each with its own keys, else those of `default`.

@@ -23,8 +23,9 @@ pub(crate) fn config(settings: &Settings, faults: &mut Vec<Fault>) -> Config {
     let gateway = front::gateway(settings.all(), &server);
     let zuul = zuul::zuul(settings.all(), faults);
     let mut list = routes::routes(settings, faults);
-    let more = settings.all().setting("gateway.routes-file").and_then(|file| routes_file::read(file, faults));
-    let services = more.map(|more| list.extend(more, faults)).unwrap_or_default();
+    let file = settings.all().setting("gateway.routes-file").and_then(|file| routes_file::read(file, faults));
+    let (more, services) = file.unwrap_or_default();
+    list.add(more, settings.all().flag("zuul.retryable").unwrap_or(false), faults);
     let backends = backends::Backends { settings, compat: gateway.compat, services: &services }.resolve(&list, faults);
     backends::tell_unused(settings, &backends, faults);
     Config {

@@ -5,10 +5,11 @@ use super::zuul::headers;
 use crate::config::fault::{Fault, Place};
 use crate::config::model::{RouteConfig, RouteTarget, ServerAddress};
 use crate::config::settings::{Read, Setting, Settings};
+use std::collections::{BTreeSet, HashSet};
 
 /// Routes in order, each with where it was written and, for url routes, its server.
 #[derive(Debug, Default)]
-pub(crate) struct RouteList {
+pub(super) struct RouteList {
     routes: Vec<Route>,
 }
 
@@ -23,7 +24,7 @@ pub(crate) struct Route {
 
 impl RouteList {
     /// Adds a route. An id that was there is an error; a path that was there is taken over, as in Zuul, with a warning.
-    pub(crate) fn push(&mut self, route: Route, faults: &mut Vec<Fault>) {
+    fn push(&mut self, route: Route, faults: &mut Vec<Fault>) {
         if let Some(first) = self.routes.iter().find(|first| first.config.id == route.config.id) {
             let message = format!("a second route of the id {}, first at {}", route.config.id, first.place);
             faults.push(Fault::error(&route.place, route.name, message));
@@ -42,17 +43,15 @@ impl RouteList {
         }
     }
 
-    /// Adds the routes of a route file; its lists of servers by service come back.
-    pub(crate) fn extend(
-        &mut self,
-        (routes, services): (Vec<Route>, Vec<(String, Setting)>),
-        faults: &mut Vec<Fault>,
-    ) -> Vec<(String, Setting)> {
-        routes.into_iter().for_each(|route| self.push(route, faults));
-        services
+    /// Adds the routes of a route file, which says nothing of retries.
+    pub(super) fn add(&mut self, routes: Vec<Route>, retryable: bool, faults: &mut Vec<Fault>) {
+        for mut route in routes {
+            route.config.retryable = retryable;
+            self.push(route, faults);
+        }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Route> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Route> {
         self.routes.iter()
     }
 
@@ -64,13 +63,12 @@ impl RouteList {
 /// The routes of the settings.
 pub(super) fn routes(settings: &Settings, faults: &mut Vec<Fault>) -> RouteList {
     let mut list = RouteList::default();
-    let mut keys: Vec<&str> = Vec::new();
+    let mut keys: HashSet<&str> = HashSet::new();
     for setting in settings.iter().filter(|setting| setting.key.name.starts_with("zuul.routes.<id>")) {
         let key = setting.ids[0].as_str();
-        if keys.contains(&key) {
+        if !keys.insert(key) {
             continue;
         }
-        keys.push(key);
         let route =
             OneRoute { read: settings.one(key), key, first: setting, retryable: settings.all().flag("zuul.retryable") };
         if let Some(route) = route.resolve(faults) {
@@ -142,7 +140,7 @@ impl OneRoute<'_> {
     }
 
     /// Absent: the global list. Null and empty: nothing is sensitive. A value: that list alone.
-    fn sensitive_headers(&self, faults: &mut Vec<Fault>) -> Option<std::collections::BTreeSet<String>> {
+    fn sensitive_headers(&self, faults: &mut Vec<Fault>) -> Option<BTreeSet<String>> {
         let own = self.read.setting("zuul.routes.<id>.sensitive-headers").map(|setting| headers(setting, faults));
         match self.read.flag("zuul.routes.<id>.custom-sensitive-headers") {
             Some(false) => None,

@@ -139,3 +139,36 @@ fn the_json_route_file_gives_routes() {
     assert_eq!((server.host.as_str(), server.port), ("localhost", 9000));
     assert!(loaded.warnings.is_empty());
 }
+
+/// A small generator with a seed, so that a failure can be seen again.
+struct Seeded(u64);
+
+impl Seeded {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+}
+
+#[test]
+fn damaged_files_are_taken_or_refused_but_never_panic() {
+    let mut random = Seeded(0x9e37_79b9_7f4a_7c15);
+    let whole = std::fs::read_to_string(root().join("gateway.yaml")).expect("the file that ships");
+    for _ in 0..300 {
+        let mut octets = whole.clone().into_bytes();
+        for _ in 0..=random.below(3) {
+            let at = random.below(octets.len());
+            match random.below(3) {
+                0 => octets[at] = b" \n:-#{}[]\"'&*!|>%@`$,\t0a"[random.below(24)],
+                1 => drop(octets.remove(at)),
+                _ => octets.truncate(at.max(1)),
+            }
+        }
+        let text = String::from_utf8_lossy(&octets);
+        for fault in super::load_str(&text).err().unwrap_or_default() {
+            assert!(!fault.to_string().contains('\n'), "{fault}");
+        }
+    }
+}

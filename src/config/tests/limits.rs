@@ -90,10 +90,12 @@ fn the_deadline_of_a_service_is_its_own_then_the_default_then_the_formula() {
 
 #[test]
 fn a_deadline_below_the_formula_is_told() {
-    let yaml = format!("{SERVICE}hystrix.command.default.execution.isolation.thread.timeoutInMilliseconds: 1000\n");
+    let yaml = format!(
+        "{SERVICE}zuul.routes.t: /t/**\nhystrix.command.default.execution.isolation.thread.timeoutInMilliseconds: 1000\n"
+    );
     let told = warnings(&yaml);
     assert_eq!(told.len(), 1);
-    assert!(told[0].contains("1000 ms is less than the 4000 ms that s may take"), "{told:?}");
+    assert!(told[0].contains("1000 ms is less than the 4000 ms that Ribbon's keys allow"), "{told:?}");
 }
 
 #[test]

@@ -52,6 +52,14 @@ fn arguments_win_over_environment_over_later_files() {
 }
 
 #[test]
+fn an_old_name_in_a_stronger_source_wins() {
+    let new = [("server.tomcat.threads.max", "30")];
+    assert_eq!(from(Vec::new(), &[("SERVER_TOMCAT_MAX_THREADS", "20")], &new).server.max_threads, 30);
+    let old = [("server.tomcat.max-threads", "20")];
+    assert_eq!(from(Vec::new(), &[("SERVER_TOMCAT_THREADS_MAX", "30")], &old).server.max_threads, 20);
+}
+
+#[test]
 fn variables_reach_keys_and_ids_of_files() {
     let folder = Folder::new("variables");
     let text = "zuul.routes.User-Service: {path: /u/**, url: 'http://a'}\nzuul.routes.p: {path: /p/**, service-id: product-service}\n";

@@ -15,6 +15,7 @@ use crate::wire::framing;
 use crate::wire::head::RequestHead;
 use http::{HeaderMap, StatusCode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::cell::OnceCell;
 use std::io::{self, IoSlice, Write};
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
@@ -43,7 +44,8 @@ pub(super) struct TinyClient {
     persists: bool,
     /// Nothing more is served on this connection.
     condemned: bool,
-    socket: Option<ClientSocket>,
+    /// Looked for once, and only when needed.
+    socket: OnceCell<Option<ClientSocket>>,
 }
 
 enum Side {
@@ -71,7 +73,7 @@ impl TinyClient {
             in_step: head.is_some(),
             persists: head.is_some(),
             condemned: head.is_none(),
-            socket: None,
+            socket: OnceCell::new(),
             common,
             cancel,
         }
@@ -116,10 +118,9 @@ impl TinyClient {
     /// Nothing more is served on this connection, and it is ended in the manner of `how`.
     fn cut(&mut self, how: impl FnOnce(&ClientSocket)) {
         self.condemn();
-        self.find_socket();
         // Told before it is done, since a reset socket can't be found any more.
-        self.common.peers.shut_down(self.peer, self.socket.as_ref().and_then(ClientSocket::cookie));
-        if let Some(socket) = &self.socket {
+        self.common.peers.shut_down(self.peer, self.socket().and_then(ClientSocket::cookie));
+        if let Some(socket) = self.socket() {
             how(socket);
         }
     }
@@ -130,21 +131,18 @@ impl TinyClient {
         self.common.peers.condemn(self.peer, Instant::now());
     }
 
-    fn find_socket(&mut self) {
-        if self.socket.is_none() {
-            self.socket = ClientSocket::find(self.common.local.port(), self.peer);
-        }
+    fn socket(&self) -> Option<&ClientSocket> {
+        self.socket.get_or_init(|| ClientSocket::find(self.common.local.port(), self.peer)).as_ref()
     }
 
     /// Before the first read of a body that comes in pieces: bounds its reads.
-    fn prepare_to_read(&mut self) {
-        let in_pieces =
-            self.holds_body_back || self.body.length() == BodyLength::Chunked || self.body.left() > READ_BEFOREHAND;
-        if in_pieces && self.socket.is_none() {
-            self.find_socket();
-            if let Some(socket) = &self.socket {
-                socket.limit_reads(self.common.config.connection_timeout);
-            }
+    fn prepare_to_read(&self) {
+        let in_pieces = self.holds_body_back || self.body.left() > READ_BEFOREHAND;
+        if self.body.taken() == 0
+            && in_pieces
+            && let Some(socket) = self.socket()
+        {
+            socket.limit_reads(self.common.config.connection_timeout);
         }
     }
 
@@ -178,8 +176,7 @@ impl TinyClient {
         if !self.settle() {
             self.persists = false;
             self.condemn();
-            self.find_socket();
-            if let Some(socket) = &self.socket {
+            if let Some(socket) = self.socket() {
                 socket.shut_reading();
             }
         }
@@ -233,7 +230,9 @@ impl Downstream for TinyClient {
         let most = usize::try_from(self.body.left()).unwrap_or(usize::MAX).min(into.len());
         let _phase = phase::enter(Phase::Client);
         let read = request.as_reader().read(&mut into[..most]);
-        let has_shut_down = || self.socket.as_ref().is_none_or(ClientSocket::is_at_end);
+        // Without a socket, the end of a chunked body is in doubt, and that means no.
+        let has_shut_down =
+            || self.socket.get().is_none_or(|socket| socket.as_ref().is_none_or(ClientSocket::is_at_end));
         self.body.note(read, has_shut_down).map(Some)
     }
 

@@ -16,6 +16,10 @@ pub fn shortcomings() -> &'static [(&'static str, &'static str)] {
             "any error of accept, such as running out of descriptors or an aborted connect, ends the crate's accepting thread; a failed clone of a descriptor ends it without a word",
         ),
         (
+            "a burst of connections can strand one",
+            "the crate takes a thread that was just woken for a free one; such a connection is read when another one ends",
+        ),
+        (
             "no time limit for heads and idle connections",
             "a limit on the listener would end accepting; connection-timeout acts on bodies that come in pieces, and from then on for that connection",
         ),
@@ -25,7 +29,7 @@ pub fn shortcomings() -> &'static [(&'static str, &'static str)] {
         ),
         (
             "some broken heads leave no trace",
-            "the crate trims lines (a folded field line becomes a field), cuts what follows the version in the request line, and closes without an answer on octets above 127",
+            "the crate trims lines and values of white space of any kind (a folded field line becomes a field), cuts what follows the version in the request line, and closes without an answer on octets above 127",
         ),
         ("HTTP/2.0 in a request line holds a thread for ever", "the crate waits for its own unfinished answer"),
         ("an aborted connect can end a thread", "the crate unwraps the address of a peer that is gone already"),
@@ -45,7 +49,7 @@ pub fn shortcomings() -> &'static [(&'static str, &'static str)] {
         ("other interim answers are dropped", "the crate lends no writer before the request is given up"),
         (
             "early answers wait for the upload",
-            "the crate reads the rest of the body before it lends the writer: up to max-swallow-size within connection-timeout; beyond it the answer may be lost in a reset",
+            "the crate reads the rest of the body before it lends the writer: up to max-swallow-size within connection-timeout; beyond it the answer may be lost in a reset, and so may a refusal that octets follow",
         ),
         (
             "a client's hang-up is seen late",

@@ -1,7 +1,7 @@
 //! Time, refusals, switches: what ends a call before its answer, and how it is named.
 
 use super::super::testing::{LONG, backend, limits, no_tls, server_at};
-use super::super::{CallLimits, Caller, ConnectionLimit, ResolverTable};
+use super::super::{CallLimits, Caller, ConnectionLimit, Pace, ResolverTable};
 use super::*;
 use crate::cancel::Cancel;
 use crate::client::{BodyLength, ClientError};
@@ -34,7 +34,7 @@ fn the_limit_that_ended_a_call_is_told() {
     check(&server, CallLimits { deadline: Deadline::after(SHORT), ..limits() }, Reason::Timeout, "the deadline passed");
     check(&server, CallLimits { read_timeout: Some(SHORT), ..limits() }, Reason::Timeout, "the read timeout passed");
     let passed = Deadline::after(Duration::ZERO);
-    check(&server, CallLimits { deadline: passed, ..limits() }, Reason::ConnectTimeout, "");
+    check(&server, CallLimits { deadline: passed, ..limits() }, Reason::Timeout, "before connecting");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn connecting_has_a_budget() {
 }
 
 fn named(look_up: impl Fn(&str) -> std::io::Result<Vec<IpAddr>> + Send + Sync + 'static, port: u16) -> Arc<Server> {
-    let table = ResolverTable::with_look_up(Box::new(look_up)).unwrap();
+    let table = ResolverTable::with_look_up(Box::new(look_up), Pace::default()).unwrap();
     let address = ServerAddress { scheme: Scheme::Http, host: "up.test".into(), port };
     Server::new(&backend(5), &address, ConnectionLimit::new(9), &table, &no_tls())
 }
@@ -180,7 +180,34 @@ fn a_thrown_switch_ends_the_wait_for_an_answer() {
     is_idle(&server, 0);
     let outcome = Caller::new().call(&server, request("GET", "/", &[]), &mut TestClient::silent(), &limits(), &cancel);
     fails(outcome, Reason::ClientAborted, "");
-    assert_eq!(server.pool().open, 0);
+    // The second call had a connection, sent nothing, and gave it back.
+    is_idle(&server, 1);
+}
+
+#[test]
+fn a_thrown_switch_ends_the_wait_for_a_connection() {
+    let origin = Origin::answering(OK);
+    let server = server_at(origin.address, 1, &ConnectionLimit::new(1));
+    let held = get(&server).unwrap();
+    let cancel = Arc::new(Cancel::default());
+    let (waiting, switch) = (server.clone(), cancel.clone());
+    let limits = CallLimits { connection_request_timeout: None, ..limits() };
+    let waiter = std::thread::spawn(move || {
+        Caller::new().call(&waiting, request("GET", "/", &[]), &mut TestClient::silent(), &limits, &switch)
+    });
+    let bound = Deadline::after(LONG);
+    while server.pool().pending == 0 {
+        assert!(!bound.has_passed());
+        std::thread::yield_now();
+    }
+    cancel.throw();
+    let error = fails(waiter.join().unwrap(), Reason::ClientAborted, "");
+    assert_eq!((error.client, error.marks.attempts), (Some(ClientError::Gone), 0));
+    // Thrown before, it does not even begin to wait.
+    let outcome = Caller::new().call(&server, request("GET", "/", &[]), &mut TestClient::silent(), &limits, &cancel);
+    fails(outcome, Reason::ClientAborted, "");
+    drop(held);
+    is_idle(&server, 0);
 }
 
 #[test]
@@ -236,9 +263,51 @@ fn a_wait_for_a_connection_ends_with_the_deadline_too() {
             &changed,
             &Cancel::default(),
         );
-        let error = fails(outcome, reason, "connections were in use");
+        let error = fails(outcome, reason, "while 1 of 1 connections of the server and 1 of 1 in all were taken");
         assert!(!error.marks.waited.is_zero() && error.marks.waited < LONG);
     }
     drop(held);
     is_idle(&server, 0);
+}
+
+/// Whoever waits says so: otherwise the housekeeper would take the worker for a busy one.
+#[test]
+fn waits_are_phases() {
+    use crate::phase::{Phase, PhaseHandle, PhaseSlot, adopt};
+    fn until(slot: &PhaseSlot, phase: Phase) {
+        let bound = Deadline::after(LONG);
+        while slot.read().0 != phase {
+            assert!(!bound.has_passed(), "never in {phase:?}");
+            std::thread::yield_now();
+        }
+    }
+    let handle = PhaseHandle { slot: Arc::default(), tick: Arc::default() };
+    let (slot, seen) = (handle.slot.clone(), handle.slot.clone());
+    let (go, may_go) = std::sync::mpsc::channel();
+    let may_go = std::sync::Mutex::new(may_go);
+    let origin = Origin::start(move |number, peer| {
+        peer.head();
+        if number == 0 {
+            return peer.send(OK);
+        }
+        until(&seen, Phase::Upstream);
+        peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe");
+        may_go.lock().unwrap().recv().unwrap();
+        until(&seen, Phase::Upstream);
+        peer.send("llo");
+    });
+    let server = server_at(origin.address, 1, &ConnectionLimit::new(1));
+    let held = get(&server);
+    let waiting = server.clone();
+    let waiter = std::thread::spawn(move || {
+        let _adopted = adopt(handle);
+        let mut answer = get(&waiting).unwrap();
+        assert_eq!(answer.body.read(&mut [0; 9]).unwrap(), 2);
+        go.send(()).unwrap();
+        assert_eq!(drain(&mut answer).unwrap(), "llo");
+    });
+    until(&slot, Phase::Pool);
+    drop(held);
+    waiter.join().unwrap();
+    assert_eq!(slot.read().0, Phase::Vacant);
 }

@@ -10,7 +10,7 @@ mod tls;
 mod uploads;
 
 use super::testing::{Origin, Peer, Step, TestClient, call, drain, get, request, server};
-use super::{Answer, CallError, PoolCounts, Server};
+use super::{Answer, CallError, Server};
 use crate::reason::Reason;
 
 pub(super) const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -18,8 +18,13 @@ pub(super) const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 /// So many connections are there, none in use, none waited for.
 #[track_caller]
 pub(super) fn is_idle(server: &Server, connections: usize) {
-    let expected = PoolCounts { open: connections, idle: connections, pending: 0 };
-    assert_eq!(server.pool(), expected);
+    are_idle_and_busy(server, connections, 0);
+}
+
+#[track_caller]
+pub(super) fn are_idle_and_busy(server: &Server, idle: usize, busy: usize) {
+    let counts = server.pool();
+    assert_eq!((counts.idle, counts.open - counts.idle, counts.pending), (idle, busy, 0), "idle, busy, waited for");
 }
 
 #[track_caller]

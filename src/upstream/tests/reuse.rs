@@ -228,7 +228,7 @@ fn a_body_that_is_dropped_halfway_closes_its_connection() {
     let server = server(&origin);
     let mut answer = get(&server).unwrap();
     assert_eq!(answer.body.read(&mut [0; 3]).unwrap(), 3);
-    assert_eq!(server.pool(), PoolCounts { open: 1, idle: 0, pending: 0 });
+    are_idle_and_busy(&server, 0, 1);
     drop(answer);
     assert!(closed.recv().unwrap());
     is_idle(&server, 0);
@@ -262,4 +262,100 @@ fn idle_connections_that_the_upstream_closed_are_evicted() {
         std::thread::yield_now();
     }
     is_idle(&server, 0);
+}
+
+/// CONN-16: a connection to an address that its name has no longer is not kept, be it idle or in use.
+#[test]
+fn connections_to_vanished_addresses_are_drained() {
+    use super::super::testing::{backend, no_tls};
+    use super::super::{ConnectionLimit, Pace, ResolverTable};
+    use crate::config::model::{Scheme, ServerAddress};
+    let origin = Origin::answering(OK);
+    let vanished = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let gone = vanished.clone();
+    let look_up = move |_: &str| {
+        let last = if gone.load(std::sync::atomic::Ordering::SeqCst) { 9 } else { 1 };
+        Ok(vec![[127, 0, 0, last].into()])
+    };
+    let pace = Pace { refresh: Duration::from_millis(1), floor: Duration::from_millis(1) };
+    let table = ResolverTable::with_look_up(Box::new(look_up), pace).unwrap();
+    let address = ServerAddress { scheme: Scheme::Http, host: "up.test".into(), port: origin.address.port() };
+    let server = Server::new(&backend(5), &address, ConnectionLimit::new(9), &table, &no_tls());
+    let (idle, busy) = (get(&server), get(&server));
+    whole(idle);
+    server.evict(Instant::now() + Duration::from_secs(2));
+    are_idle_and_busy(&server, 1, 1);
+    vanished.store(true, std::sync::atomic::Ordering::SeqCst);
+    let bound = Instant::now() + super::super::testing::LONG;
+    while server.pool().idle > 0 && Instant::now() < bound {
+        server.evict(Instant::now() + Duration::from_secs(2));
+        std::thread::yield_now();
+    }
+    are_idle_and_busy(&server, 0, 1);
+    whole(busy);
+    is_idle(&server, 0);
+}
+
+#[test]
+fn a_connection_that_has_lived_long_enough_is_not_kept() {
+    use super::super::testing::{backend, no_tls};
+    use super::super::{ConnectionLimit, ResolverTable};
+    use crate::config::model::{Scheme, ServerAddress};
+    let origin = Origin::answering(OK);
+    let mut backend = backend(5);
+    backend.time_to_live = Some(Duration::from_secs(3));
+    let address = ServerAddress { scheme: Scheme::Http, host: "127.0.0.1".into(), port: origin.address.port() };
+    let server = Server::new(&backend, &address, ConnectionLimit::new(9), &ResolverTable::new().unwrap(), &no_tls());
+    let before = Instant::now();
+    whole(get(&server));
+    server.evict(before + Duration::from_secs(2));
+    is_idle(&server, 1);
+    server.evict(Instant::now() + Duration::from_secs(3));
+    is_idle(&server, 0);
+}
+
+#[test]
+fn the_numbers_of_a_server_are_told() {
+    #[derive(Default)]
+    struct Told(std::collections::BTreeMap<String, f64>);
+    impl crate::metrics::Sink for Told {
+        fn gauge(&mut self, name: &'static str, _: &'static str, labels: &[(&'static str, &str)], value: f64) {
+            assert_eq!(labels[0], ("backend", "svc"));
+            self.0.insert(name.into(), value);
+        }
+        fn counter(&mut self, name: &'static str, _: &'static str, labels: &[(&'static str, &str)], value: u64) {
+            let reason = labels.get(2).map_or(String::new(), |(_, reason)| format!(":{reason}"));
+            self.0.insert(format!("{name}{reason}"), value as f64);
+        }
+        fn timer(
+            &mut self,
+            name: &'static str,
+            _: &'static str,
+            _: &[(&'static str, &str)],
+            value: &crate::metrics::Timer,
+        ) {
+            self.0.insert(name.into(), value.count() as f64);
+        }
+    }
+    let origin = stale(|_| {});
+    let server = server(&origin);
+    whole(get(&server));
+    fails(call(&server, request("POST", "/", &[]), &mut TestClient::silent()), Reason::UpstreamAborted, "");
+    whole(get(&server));
+    let mut told = Told::default();
+    crate::metrics::Collect::collect(&*server, &mut told);
+    let expected = [
+        ("attempts", 3.0),
+        ("connect", 2.0),
+        ("connections.idle", 1.0),
+        ("connections.max", 50.0),
+        ("connections.open", 1.0),
+        ("connections.opened", 2.0),
+        ("connections.pending", 0.0),
+        ("connections.reused", 1.0),
+        ("connections.wait", 0.0),
+        ("failures:upstream_aborted", 1.0),
+    ];
+    let expected = expected.map(|(name, value)| (format!("portcullis.upstream.{name}"), value));
+    assert_eq!(told.0.into_iter().collect::<Vec<_>>(), expected);
 }

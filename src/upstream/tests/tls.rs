@@ -1,7 +1,7 @@
 //! https upstreams: names, trust, and what TLS hides from the socket (CONN-19, CONN-20).
 
 use super::super::testing::{backend, limits};
-use super::super::{Caller, ConnectionLimit, ResolverTable, TlsContext};
+use super::super::{Caller, ConnectionLimit, Pace, ResolverTable, TlsContext};
 use super::*;
 use crate::cancel::Cancel;
 use crate::client::BodyLength;
@@ -90,7 +90,7 @@ fn answering(tls: &mut TlsStream) {
 
 fn https(roots: RootCertStore, host: &str, port: u16, verify: bool) -> Arc<Server> {
     let loopback: IpAddr = [127, 0, 0, 1].into();
-    let table = ResolverTable::with_look_up(Box::new(move |_: &str| Ok(vec![loopback]))).unwrap();
+    let table = ResolverTable::with_look_up(Box::new(move |_: &str| Ok(vec![loopback])), Pace::default()).unwrap();
     let address = ServerAddress { scheme: Scheme::Https, host: host.into(), port };
     let mut backend = backend(5);
     backend.verify_tls = verify;
