@@ -1,5 +1,7 @@
-//! The effective properties, for `check --dump`: every key that counts, with the value that won and where it came from. Secrets are masked
-//! here, before anybody can print them.
+//! The effective properties, for `check --dump`: every key that counts, with the value that won and where it came from.
+//!
+//! Secrets are masked here, before anybody can print them: by the key's name as Spring does, and the user information of urls in any
+//! value.
 
 use super::catalogue::catalogue;
 use super::fault::Place;

@@ -1,26 +1,33 @@
-//! Profiles: which documents of a file count. A document says at its head for whom it is (`spring.profiles`, or
-//! `spring.config.activate.on-profile`), and `spring.profiles.active` says who is there; without any, the profile `default` is.
+//! Profiles: which documents of a file count.
+//!
+//! A document says at its head for whom it is (`spring.profiles`, or `spring.config.activate.on-profile`), and `spring.profiles.active`
+//! says who is there; without any, the profile `default` is. `sources` calls it, before anything is matched with the catalogue.
 
 use super::fault::Fault;
+use super::placeholder;
+use super::settings::Names;
 use super::sources::Document;
 
+const VARIABLE: &str = "SPRING_PROFILES_ACTIVE";
 const ACTIVE: &str = "spring.profiles.active";
 const INCLUDE: &str = "spring.profiles.include";
 const HEADS: [&str; 2] = ["spring.profiles", "spring.config.activate.onprofile"];
 
-/// The active profiles: as the command line says, else the environment, else the last general document that says so.
+/// The active profiles: as the command line says, else the environment, else the last general document that says so. Placeholders in
+/// these are resolved here; one that stands for nothing is told later, as for any key.
 pub(crate) fn active(files: &[Document], arguments: &Document, environment: &[(String, String)]) -> Vec<String> {
-    let from_environment =
-        || environment.iter().find(|(name, _)| name == "SPRING_PROFILES_ACTIVE").map(|(_, v)| v.clone());
-    let general = || files.iter().filter(|document| head(document).is_none());
+    let general: Vec<Document> = files.iter().filter(|document| head(document).is_none()).cloned().collect();
+    let from_environment = || environment.iter().find(|(name, _)| name == VARIABLE).map(|(_, value)| value.clone());
     let named = value(arguments, ACTIVE)
         .or_else(from_environment)
-        .or_else(|| general().filter_map(|document| value(document, ACTIVE)).next_back())
+        .or_else(|| general.iter().filter_map(|document| value(document, ACTIVE)).next_back())
         .unwrap_or_default();
-    let included = general().chain([arguments]).filter_map(|document| value(document, INCLUDE));
-    let lists: Vec<String> = [named].into_iter().chain(included).collect();
-    let profiles: Vec<String> =
-        lists.iter().flat_map(|list| list.split(',')).map(|p| p.trim().to_string()).filter(|p| !p.is_empty()).collect();
+    let included = general.iter().chain([arguments]).filter_map(|document| value(document, INCLUDE));
+    let names = Names::new(&general, environment, arguments);
+    let resolved = |list: String| placeholder::resolve(&list, &|name| names.look_up(name)).unwrap_or(list);
+    let lists: Vec<String> = [named].into_iter().chain(included).map(resolved).collect();
+    let profiles = lists.iter().flat_map(|list| list.split(',')).map(str::trim).filter(|profile| !profile.is_empty());
+    let profiles: Vec<String> = profiles.map(str::to_string).collect();
     if profiles.is_empty() { vec!["default".into()] } else { profiles }
 }
 

@@ -9,6 +9,7 @@ mod read;
 mod variables;
 
 pub(crate) use build::merge;
+pub(crate) use lookup::Names;
 pub(crate) use read::Read;
 
 use super::catalogue::Key;

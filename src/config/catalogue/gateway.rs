@@ -1,4 +1,7 @@
-//! `gateway.*`: what is ours alone.
+//! `gateway.*`: the keys that are ours alone.
+//!
+//! Whatever Spring or Zuul has a key for keeps that key; only what neither knows stands here. The one exception is `server.container`,
+//! which stands where users look for it.
 
 use super::{COUNT, Key, Kind, PORT, POSITIVE, Unit, acts};
 

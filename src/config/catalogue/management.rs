@@ -1,4 +1,7 @@
-//! `management.*`, `info.*` and `logging.*`.
+//! `management.*` (Spring Boot 2.3's actuator), `info.*` and `logging.*`.
+//!
+//! Boot 1's names for the same things are known too, so that an old file says what to write instead. What a key comes to is decided in
+//! `resolve::management`.
 
 use super::{Key, Kind, acts, inert};
 

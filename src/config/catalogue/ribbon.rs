@@ -1,5 +1,7 @@
-//! `ribbon.*` and `<service>.ribbon.*`, and what belongs to service discovery. Each of Ribbon's keys stands twice, for all services and
-//! for one.
+//! `ribbon.*` and `<service>.ribbon.*`, and what belongs to service discovery.
+//!
+//! Each of Ribbon's keys stands twice, for all services and for one, and is spelt as Archaius reads it. What a key comes to is decided in
+//! `resolve::backends`.
 
 use super::{Effect, Key, Kind, MILLIS, POSITIVE, Unit, later};
 

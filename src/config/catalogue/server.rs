@@ -1,4 +1,7 @@
 //! `server.*`: the front, in Tomcat's words (Spring Boot 2.3's ServerProperties; the newer names of Boot 2.5 and 3.3 too).
+//!
+//! What belongs to other containers, to servlets or to Tomcat's inside is known, and says why it does nothing. What a key comes to is
+//! decided in `resolve::front`.
 
 use super::{COUNT, Key, Kind, OR_MINUS, PORT, POSITIVE, Unit, acts, inert};
 

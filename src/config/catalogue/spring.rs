@@ -1,4 +1,7 @@
 //! The few keys under `spring` that mean something here.
+//!
+//! Everything else under `spring` belongs to libraries that are not here; `settings` warns of it once for each namespace below it, such as
+//! `spring.datasource`.
 
 use super::{Key, Kind, Unit, acts, inert};
 

@@ -1,4 +1,7 @@
 //! `zuul.*` (ZuulProperties of Hoxton), `zuul.eureka.*` and `error.path`.
+//!
+//! Keys that undo damage which Zuul does and we don't (re-encoded queries, lost lengths) are known and do nothing. What a key comes to is
+//! decided in `resolve::zuul`, `resolve::routes` and `resolve::backends`.
 
 use super::{Key, Kind, MILLIS, OR_MINUS, POSITIVE, acts, inert, later, matching};
 

@@ -1,4 +1,6 @@
 //! What the routes lead to: servers and connections of each service (Ribbon's keys) and of each url route (`zuul.host.*`).
+//!
+//! Limits are found by name, so one name can't be both kinds. How many requests at once, and for how long, is `isolation`'s affair.
 
 use super::routes::{Route, RouteList};
 use super::{address, front, isolation};

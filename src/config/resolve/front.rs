@@ -1,4 +1,7 @@
-//! `server.*` and `gateway.*`.
+//! `server.*` and `gateway.*`: the front and what is ours alone.
+//!
+//! Limits that depend on each other are fitted here: the queue within the connections, the spare workers within all of them. Of two names
+//! for one key, the stronger source counts, then the newer name.
 
 use crate::config::fault::Fault;
 use crate::config::model::{

@@ -1,4 +1,7 @@
 //! `management.*`, `info.*` and `logging.level.*`.
+//!
+//! Spring's several ways to hide an endpoint (not included, excluded, disabled, no port at all) become one exposure here, so that whoever
+//! serves endpoints asks one question.
 
 use super::front;
 use super::zuul::as_prefix;

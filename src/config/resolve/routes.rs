@@ -1,4 +1,7 @@
 //! `zuul.routes.*`: what each route is called, matches and leads to, in the order of the file.
+//!
+//! Patterns stay as they are written (the router reads them), and a catch-all stays in its place (the router moves it). The route file's
+//! routes are added behind those of the keys.
 
 use super::address;
 use super::zuul::headers;

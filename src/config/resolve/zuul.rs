@@ -1,4 +1,6 @@
-//! `zuul.*` but the routes.
+//! `zuul.*` but the routes, and what else reads lists of header fields and paths.
+//!
+//! Names of fields become lower case here, so that nobody compares them in any other way.
 
 use crate::config::fault::Fault;
 use crate::config::model::ZuulConfig;

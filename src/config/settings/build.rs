@@ -1,5 +1,7 @@
-//! Builds [`Settings`] from the documents of all sources, and tells the faults of single keys: unknown, given twice, without effect,
-//! with a value that it can't have.
+//! Builds [`Settings`] from the documents of all sources.
+//!
+//! Tells the faults of single keys: unknown, given twice, without effect, with a value that it can't have. A key given twice is a fault
+//! within one document; between documents, the later one wins without a word, since that is what they are for.
 
 use super::lookup::{Names, namespace};
 use super::{Setting, Settings, variables};

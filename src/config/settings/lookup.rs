@@ -1,4 +1,7 @@
-//! What the names in placeholders stand for. Values are as they were written: `placeholder` goes on resolving in them.
+//! What the names in placeholders stand for: keys in any spelling, and environment variables.
+//!
+//! Values are as they were written: `placeholder` goes on resolving in them. It is noted which namespaces were looked into, since those are
+//! of use even when nothing else reads them.
 
 use crate::config::name::{Name, uniform};
 use crate::config::sources::{Document, Entry};
@@ -6,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 /// What placeholders can name: keys of the command line, variables, keys of the files, in this order.
-pub(super) struct Names {
+pub(crate) struct Names {
     arguments: HashMap<String, String>,
     environment: HashMap<String, String>,
     files: HashMap<String, String>,
@@ -15,7 +18,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn new(files: &[Document], environment: &[(String, String)], arguments: &[Entry]) -> Self {
+    pub(crate) fn new(files: &[Document], environment: &[(String, String)], arguments: &[Entry]) -> Self {
         let flat = |entry: &Entry| (entry.name.uniform(), entry.value.text());
         Self {
             arguments: arguments.iter().map(flat).collect(),
@@ -25,7 +28,7 @@ impl Names {
         }
     }
 
-    pub(super) fn look_up(&self, name: &str) -> Option<String> {
+    pub(crate) fn look_up(&self, name: &str) -> Option<String> {
         let parsed = Name::parse(name);
         let key = parsed.uniform();
         let screaming = |name: &str| name.replace(['.', '-'], "_").to_uppercase();

@@ -1,4 +1,7 @@
 //! Typed reading of settings: what is absent, or was refused when it was checked, is `None`.
+//!
+//! So `resolve` never tells a fault twice and never asks whether a value is sound. Asking for a name that the catalogue doesn't hold is a
+//! mistake of ours, and fails in tests.
 
 use super::{Setting, Settings};
 use crate::config::catalogue::{Kind, Unit, catalogue};

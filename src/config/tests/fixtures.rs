@@ -1,4 +1,7 @@
-//! Files under `tests/configs`: snippets that users posted, valid files with the warnings that they get, and invalid ones with their error.
+//! Files under `tests/configs`, and the one that ships.
+//!
+//! Snippets that users posted, valid files with the warnings that they get, invalid ones with their errors: what a file expects stands at
+//! its head, `# error: ...` or `# warning: ...`, in order.
 
 use super::super::{Fault, Loaded, Severity, Sources, load};
 use super::lines;

@@ -1,4 +1,6 @@
-//! The catalogue against the model: what it says to act changes something, and its defaults are the defaults.
+//! The catalogue against the model.
+//!
+//! A key that is said to act must change something, and a default that is stated must be the default; what does nothing must say so, once.
 
 use super::super::catalogue::{Effect, Key, Kind, catalogue};
 use super::{config, errors, loaded, warnings};

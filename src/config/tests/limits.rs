@@ -1,4 +1,6 @@
 //! Servers, isolation, timeouts: what each key comes to, and which of several wins.
+//!
+//! Precedence is Hystrix's as Zuul uses it: the command's own key, then what Zuul sets, and `default` only where Zuul looks it up.
 
 use super::{config, errors, warnings};
 use crate::config::model::{BackendConfig, IsolationConfig, ShowDetails, ThreadPoolConfig};

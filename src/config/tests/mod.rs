@@ -1,4 +1,6 @@
 //! The module as a whole: text in, configuration or faults out.
+//!
+//! Parsers have their tables in their own files; here stands what several of them make together.
 
 mod fixtures;
 mod keys;

@@ -1,4 +1,6 @@
 //! Which of several sources counts, and how each spells a key.
+//!
+//! Files lie in folders of their own below the system's temporary one; the environment is always made up, never the process's.
 
 use super::super::{Sources, load};
 use super::{config, errors, lines};
@@ -138,6 +140,10 @@ fn documents_count_by_profile() {
     assert_eq!(port(&[("SPRING_PROFILES_ACTIVE", "dev")], &[]), (2, String::new()));
     assert_eq!(port(&[("SPRING_PROFILES_ACTIVE", "dev")], &[("spring.profiles.active", "eu")]), (3, String::new()));
     assert_eq!(config("spring.profiles.active: x\n---\nspring.profiles: [x, y]\nserver.port: 9\n").server.port, 9);
+    let placeholder = "spring.profiles.active: ${NO_SUCH:x}\n---\nspring.profiles: x\nserver.port: 9\n";
+    assert_eq!(config(placeholder).server.port, 9);
+    let included = "spring.profiles: {active: x, include: [y]}\n---\nspring.profiles: x & y\nserver.port: 9\n";
+    assert_eq!(config(included).server.port, 9);
     let wrong = errors("server.port: 1\n---\nspring.profiles: a b\nserver.port: 2\n");
     assert_eq!(wrong, ["error: gateway.yaml:3: spring.profiles: must be profiles joined by !, & and |"]);
 }

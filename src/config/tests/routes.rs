@@ -1,4 +1,6 @@
-//! `zuul.routes.*`: every way to write a route.
+//! `zuul.routes.*`: every way to write a route, and every way to get it wrong.
+//!
+//! Order, opaque ids, duplicates and the four ways to write a list of sensitive headers are what users stumbled over most.
 
 use super::{config, errors, warnings};
 use crate::config::model::RouteTarget;
