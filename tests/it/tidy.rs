@@ -27,6 +27,9 @@ const SLEEPERS: &[(&str, &str)] = &[
     ("tests/it/support/wait.rs", "the place where integration tests wait"),
     ("src/container/tiny/tests.rs", "between two looks at a condition, with a bound"),
     ("src/upstream/testing.rs", "plays a client that is slow on purpose"),
+    ("src/front/tests.rs", "between two looks at a gauge, with a bound"),
+    ("src/front/tests/limits.rs", "the drip of a slow client"),
+    ("src/front/tests/rules.rs", "shows that nothing happens meanwhile"),
 ];
 
 const MOST_CODE_LINES: usize = 300;
