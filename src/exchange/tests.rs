@@ -535,7 +535,7 @@ fn no_mixture_of_fields_gets_around_the_rules() {
         let hop = ["connection", "te", "transfer-encoding", "keep-alive", "cookie", "host"];
         assert!(hop.iter().all(|name| !plan.fields.contains_key(*name)), "{octets}");
         assert!(plan.fields["x-forwarded-for"].as_bytes().ends_with(b"127.0.0.1"), "{octets}");
-        assert_eq!(plan.fields.get_all("via").iter().next_back().unwrap(), "1.1 portcullis");
+        assert!(plan.fields["via"].as_bytes().ends_with(b"1.1 portcullis"), "{octets}");
         let names_x_a =
             head.values("connection").any(|value| value.to_ascii_lowercase().windows(3).any(|three| three == b"x-a"));
         names_a += usize::from(names_x_a);
