@@ -86,7 +86,8 @@ impl Body {
             (Left::Ended, _) => true,
             _ if self.continue_due => false,
             (Left::Sized(left), Some(most)) => *left <= most,
-            (Left::Chunked(_), Some(most)) => most > 0,
+            // How much is to come is not known: the client is told at once that the connection ends, instead of being cut later.
+            (Left::Chunked(_), Some(_)) => false,
             (_, None) => true,
         }
     }

@@ -261,7 +261,8 @@ mod tests {
         let octets = b"\r\n\r\nGET / HTTP/1.1\r\nHost: gw.test\r\n\r\nrest";
         assert_eq!(accepts(octets).octets(), &octets[4..octets.len() - 4]);
         refuses(b"\r\n\r\n\r\n\r\n\r\n", EmptyLines);
-        refuses(b"\nGET / HTTP/1.1\r\nHost: gw.test\r\n\r\n", BareLf { line: 0 });
+        assert_eq!(accepts(b"\n\r\n\nGET / HTTP/1.1\r\nHost: gw.test\r\n\r\n").target(), b"/");
+        refuses(b"\n\n\n\n\n", EmptyLines);
     }
 
     #[test]
