@@ -207,7 +207,7 @@ fn errors_look_like_springs(container: Container) {
     assert_eq!((&body["status"], &body["error"], &body["path"]), (&404.into(), &"Not Found".into(), &"/a%22b".into()));
 }
 
-/// The messages of a running Zuul 1.
+/// The statuses of a running Zuul 1, whose answers have neither message nor path as Boot 2.3 is set up.
 fn compat_mode_answers_as_zuul_did(container: Container) {
     let origin = TestOrigin::scripted(|talk| {
         talk.read_request();
@@ -219,13 +219,17 @@ fn compat_mode_answers_as_zuul_did(container: Container) {
     let setup = setup.set("zuul.routes.dead.path", "/dead/**").set("zuul.routes.dead.serviceId", "dead");
     let setup = setup.set("dead.ribbon.listOfServers", refused);
     let gateway = setup.start();
-    let check = |target: &str, status: u16, message: &str| {
+    let check = |target: &str, status: u16| {
         let answer = gateway.get(target);
         let body: serde_json::Value = serde_json::from_slice(&answer.body).expect("JSON");
-        assert_eq!((answer.status, &body["message"]), (status, &message.into()), "{target}: {body}");
+        assert_eq!(
+            (answer.status, &body["message"], &body["path"]),
+            (status, &"".into(), &().into()),
+            "{target}: {body}"
+        );
     };
-    check("/dead/1", 500, "GENERAL");
-    check("/slow/1", 504, "com.netflix.zuul.exception.ZuulException: Hystrix Readed time out");
+    check("/dead/1", 500);
+    check("/slow/1", 504);
     gateway.assert_quiet();
 }
 
