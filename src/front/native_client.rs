@@ -329,7 +329,9 @@ impl Client for NativeClient<'_> {
     }
 
     fn may_persist(&mut self) -> bool {
-        let persists = self.can_persist();
+        // The end of a chunked body often came with its beginning: then there is nothing to fear of it.
+        let persists = self.can_persist()
+            || (self.body.may_be_here() && self.discard(Deadline::after(Duration::ZERO)) && self.can_persist());
         self.told = Some(persists);
         persists
     }
