@@ -3,9 +3,6 @@
 //! Handlers see decoded body octets and write raw response octets; who frames, buffers, polls or encrypts is the container's affair.
 //! [`Downstream`] is the half that the upstream call needs while it sends; [`Client`] adds the response. Containers call [`Handler`].
 
-#[cfg(test)]
-pub(crate) mod fake;
-
 use crate::cancel::Cancel;
 use crate::deadline::Deadline;
 use crate::reason::Reason;
@@ -172,3 +169,6 @@ impl Refused {
         (self.sent > 0).then_some(self.status)
     }
 }
+
+#[cfg(test)]
+pub(crate) mod fake;

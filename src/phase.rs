@@ -43,6 +43,20 @@ impl Phase {
         Self::Pool,
     ];
 
+    /// The word for it, in gauges and the live view.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vacant => "vacant",
+            Self::Parked => "parked",
+            Self::Idle => "idle",
+            Self::Running => "running",
+            Self::Connect => "connect",
+            Self::Upstream => "upstream",
+            Self::Client => "client",
+            Self::Pool => "pool",
+        }
+    }
+
     /// Whether the thread waits for somebody else while it serves a request.
     pub fn waits(self) -> bool {
         matches!(self, Self::Connect | Self::Upstream | Self::Client | Self::Pool)

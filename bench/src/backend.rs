@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 const LISTENER: u64 = u64::MAX;
 const PARENT: u64 = u64::MAX - 1;
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 48\r\n\r\n\
-    [{\"id\":1,\"name\":\"anvil\"},{\"id\":2,\"name\":\"rope\"}] ";
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 47\r\n\r\n\
+    [{\"id\":1,\"name\":\"anvil\"},{\"id\":2,\"name\":\"rope\"}]";
 
 struct Backend {
     epoll: std::os::fd::OwnedFd,

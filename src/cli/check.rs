@@ -149,7 +149,7 @@ fn advice(out: &mut String, config: &Config) {
     let mut advice: Vec<String> = config::advice(config).iter().map(ToString::to_string).collect();
     advice.extend(descriptors(config));
     if !advice.is_empty() {
-        let _ = writeln!(out, "\nworth a second look:");
+        let _ = writeln!(out, "\nwarnings, each worth a second look:");
     }
     for line in advice {
         let _ = writeln!(out, "  - {line}");

@@ -109,7 +109,8 @@ impl Passage<'_> {
             }
         }
         if adds_via {
-            self.fields.append(VIA, via::member(self.head.version()));
+            let all = via::appended(self.fields.get_all(VIA), &via::member(self.head.version()));
+            self.fields.insert(VIA, all);
         }
         Ok(self.fields)
     }

@@ -339,7 +339,7 @@ fn absolute_targets_become_origin_form() {
 fn via_is_added_behind_those_before() {
     let sent = default().sent(&format!("{HOST}Via: 1.0 fred, 1.1 p.example\r\nvia: 1.1 q\r\n"));
     let via: Vec<_> = sent.iter().filter_map(|line| line.strip_prefix("via: ")).collect();
-    assert_eq!(via, ["1.0 fred, 1.1 p.example", "1.1 q", "1.1 portcullis"]);
+    assert_eq!(via, ["1.0 fred, 1.1 p.example, 1.1 q, 1.1 portcullis"]);
     let old = default().planned(b"GET /product/x HTTP/1.0\r\n\r\n").1;
     assert_eq!(old["via"], "1.0 portcullis");
 }
@@ -352,7 +352,7 @@ fn a_loop_is_refused() {
         format!("GET /product/x HTTP/1.1\r\n{HOST}{via}\r\n").into_bytes()
     };
     let (_, fields) = default().planned(&request(7));
-    assert_eq!(fields.get_all("via").iter().count(), 8);
+    assert_eq!(fields["via"].to_str().unwrap().matches("1.1 portcullis").count(), 8);
     let refusal = default().refusal(&request(8));
     assert_eq!(refusal.reason, Reason::BadRequest);
     assert!(refusal.detail.starts_with("loop"), "{}", refusal.detail);
@@ -535,7 +535,7 @@ fn no_mixture_of_fields_gets_around_the_rules() {
         let hop = ["connection", "te", "transfer-encoding", "keep-alive", "cookie", "host"];
         assert!(hop.iter().all(|name| !plan.fields.contains_key(*name)), "{octets}");
         assert!(plan.fields["x-forwarded-for"].as_bytes().ends_with(b"127.0.0.1"), "{octets}");
-        assert_eq!(plan.fields.get_all("via").iter().next_back().unwrap(), "1.1 portcullis");
+        assert!(plan.fields["via"].as_bytes().ends_with(b"1.1 portcullis"), "{octets}");
         let names_x_a =
             head.values("connection").any(|value| value.to_ascii_lowercase().windows(3).any(|three| three == b"x-a"));
         names_a += usize::from(names_x_a);

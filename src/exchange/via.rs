@@ -18,6 +18,14 @@ pub(super) fn member(received: Version) -> HeaderValue {
     })
 }
 
+/// All members on one line, ours last: whoever reads but one line of the field then reads all of it.
+pub(super) fn appended<'a>(before: impl IntoIterator<Item = &'a HeaderValue>, ours: &HeaderValue) -> HeaderValue {
+    let mut lines: Vec<&[u8]> = before.into_iter().map(HeaderValue::as_bytes).filter(|line| !line.is_empty()).collect();
+    lines.push(ours.as_bytes());
+    let all = HeaderValue::from_bytes(&lines.join(&b", "[..]));
+    all.expect("values joined by commas and blanks are a value")
+}
+
 /// How often a value names us.
 pub(super) fn own_members(value: &[u8]) -> usize {
     let is_own = |member: &&[u8]| {

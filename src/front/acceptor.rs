@@ -14,7 +14,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -36,6 +36,7 @@ pub(super) struct Acceptor {
     listener: TcpListener,
     spare: Option<OwnedFd>,
     pause: Duration,
+    logged: Option<Instant>,
 }
 
 /// What to do about a failed accept.
@@ -53,7 +54,7 @@ enum Verdict {
 
 impl Acceptor {
     pub(super) fn new(shared: Arc<Shared>, listener: TcpListener) -> Self {
-        Self { shared, listener, spare: spare(), pause: SHORTEST_PAUSE }
+        Self { shared, listener, spare: spare(), pause: SHORTEST_PAUSE, logged: None }
     }
 
     /// The thread's life.
@@ -95,7 +96,8 @@ impl Acceptor {
 
     /// Counts the error and does what it asks for; true when the next accept may be tried at once.
     fn is_survived(&mut self, error: Errno) -> bool {
-        let errors = &self.shared.stats.accept_errors;
+        let shared = self.shared.clone();
+        let errors = &shared.stats.accept_errors;
         match verdict(error) {
             Verdict::Wait => return false,
             Verdict::Next => {
@@ -104,21 +106,22 @@ impl Acceptor {
             }
             Verdict::NoDescriptor => {
                 errors.descriptors.add_one();
-                self.log(error);
                 self.shed_one();
             }
-            Verdict::Pause => {
-                errors.system.add_one();
-                self.log(error);
-            }
+            Verdict::Pause => errors.system.add_one(),
         }
+        self.log(error);
         self.back_off();
         false
     }
 
-    /// The pause grows while accepts fail, and so these lines are few.
-    fn log(&self, error: Errno) {
-        log::warn!("{}: accept failed, pausing for {:?}: {error}", self.shared.config.name, self.pause);
+    /// At most one line a second.
+    fn log(&mut self, error: Errno) {
+        let now = self.shared.clock.now();
+        if self.logged.is_none_or(|last| now.saturating_duration_since(last) >= LONGEST_PAUSE) {
+            self.logged = Some(now);
+            log::warn!("{}: accept failed: {error}", self.shared.config.name);
+        }
     }
 
     /// Gives the spare descriptor up to close one connection that waits, rather than let its client hang.

@@ -75,7 +75,8 @@ impl FrontConfig {
         }
     }
 
-    /// A listener with a few threads, all of them active from the start; everything else has the defaults of the gateway's.
+    /// A listener with a few threads, all of them active from the start, and for at most 1024 connections; everything else has the
+    /// defaults of the gateway's.
     pub fn small(name: &'static str, address: SocketAddr, threads: usize) -> Self {
         let threads = threads.max(1);
         Self {
@@ -84,6 +85,8 @@ impl FrontConfig {
             max_threads: threads,
             min_spare: threads,
             runnable: threads,
+            max_connections: SMALL,
+            queue_capacity: SMALL,
             ..Self::main(&Config::default())
         }
     }
@@ -108,6 +111,9 @@ impl FrontConfig {
         (self.head.line + self.head.fields).saturating_add(1024).max(16 * 1024)
     }
 }
+
+/// Connections of a small listener.
+const SMALL: usize = 1024;
 
 /// The first few seconds, in which a client may be slow.
 const GRACE: Duration = Duration::from_secs(5);

@@ -10,7 +10,7 @@ use super::refusal::peek;
 use super::shared::Shared;
 use super::sleep::NEVER;
 use super::slots::{Owned, State};
-use super::workers::activate;
+use super::workers::{Survey, activate};
 use crate::reason::Reason;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -78,45 +78,46 @@ impl Housekeeper {
     }
 
     fn tick(&mut self) {
-        let shared = self.shared.clone();
+        let shared = &*self.shared;
         shared.stats.ticks.add_one();
         let (tick, now) = (shared.workers.next_tick(), shared.clock.now());
         if shared.idle.count() == 0 {
-            collect(&shared, now);
+            collect(shared, now);
         }
         shared.ready.call(shared.idle.to_wake(shared.queue.len()));
-        self.activate(tick);
-        refuse_excess(&shared, now);
-        end_overdue(&shared, now, tick);
-        shared.attend_lingering(now);
-        self.thin_out(tick);
+        let survey = shared.workers.survey(tick);
+        self.stalled = if survey.answered == self.answered { self.stalled.saturating_add(1) } else { 0 };
+        self.answered = survey.answered;
+        let all_active = self.activate(survey);
+        refuse_excess(&self.shared, now, all_active);
+        end_overdue(&self.shared, now, tick);
+        self.shared.attend_lingering(now);
+        self.thin_out(survey);
     }
 
-    /// As many as are missing to the runnable number; as many as wait, when nothing moves; as many as the queue is over its capacity.
-    fn activate(&mut self, tick: u64) {
+    /// Activates as many as are missing to the runnable number; as many as wait, when nothing moves; as many as the queue is over its capacity. True
+    /// when every worker that can be had is active.
+    fn activate(&self, survey: Survey) -> bool {
         let shared = &self.shared;
-        let answered = shared.workers.answered();
-        self.stalled = if answered == self.answered { self.stalled.saturating_add(1) } else { 0 };
-        self.answered = answered;
-        let starting = shared.workers.starting();
         if shared.idle.count() > 0 {
-            return;
+            return shared.workers.are_all_active();
         }
-        let waiting = shared.queue.len();
-        let missing = shared.config.runnable.saturating_sub(shared.workers.live(tick));
+        let (waiting, starting) = (shared.queue.len(), shared.workers.starting());
+        let missing = shared.config.runnable.saturating_sub(survey.live);
         let for_waiting = match self.stalled {
             0..=1 => 0,
             2..STUCK if missing == 0 => 0,
             _ => waiting.saturating_sub(starting),
         };
         let for_excess = waiting.saturating_sub(shared.queue.capacity()).saturating_sub(starting);
-        activate(shared, missing.max(for_waiting).max(for_excess));
+        let wanted = missing.max(for_waiting).max(for_excess);
+        activate(shared, wanted) < wanted || shared.workers.are_all_active()
     }
 
     /// Parks the surplus once there have been too many live workers for long enough.
-    fn thin_out(&mut self, tick: u64) {
+    fn thin_out(&mut self, survey: Survey) {
         let shared = &self.shared;
-        let (live, runnable) = (shared.workers.live(tick), shared.config.runnable);
+        let (live, runnable) = (survey.live, shared.config.runnable);
         self.roomy = if live > runnable * 3 / 2 { self.roomy + 1 } else { 0 };
         if self.roomy == 0 {
             shared.workers.set_surplus(0);
@@ -139,10 +140,9 @@ fn collect(shared: &Shared, now: Instant) {
 }
 
 /// Refuses what does not fit while every worker is busy, and what has waited for too long.
-fn refuse_excess(shared: &Shared, now: Instant) {
-    let workers = &shared.workers;
-    if workers.are_all_active() {
-        let free = shared.idle.count() + workers.starting();
+fn refuse_excess(shared: &Shared, now: Instant, all_active: bool) {
+    if all_active {
+        let free = shared.idle.count() + shared.workers.starting();
         for excess in shared.queue.take_excess(free) {
             shared.refuse(shared.slots.resume(excess.connection), Reason::QueueFull, excess.since);
         }

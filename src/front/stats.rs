@@ -108,21 +108,8 @@ impl Shared {
         sink.gauge("portcullis.workers.parked", "Workers that are not needed now", server, workers.parked() as f64);
         let counts = workers.by_phase();
         for (phase, count) in Phase::ALL.iter().zip(counts).filter(|(phase, _)| **phase != Phase::Vacant) {
-            let labels = [server[0], ("phase", phase_name(*phase))];
+            let labels = [server[0], ("phase", phase.name())];
             sink.gauge("portcullis.workers.phase", "Workers by what they do", &labels, count as f64);
         }
-    }
-}
-
-fn phase_name(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Vacant => "vacant",
-        Phase::Parked => "parked",
-        Phase::Idle => "idle",
-        Phase::Running => "running",
-        Phase::Connect => "connect",
-        Phase::Upstream => "upstream",
-        Phase::Client => "client",
-        Phase::Pool => "pool",
     }
 }

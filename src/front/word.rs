@@ -234,6 +234,9 @@ mod loom_tests {
         /// The kernel adds an octet, then reports it to one waiting thread, which is the caller.
         fn arrive(&self, generation: Generation) {
             self.octets.fetch_add(1, Ordering::SeqCst);
+            // loom's partial-order reduction remembers only the last access to an atomic. Without a write here it would not try the
+            // orders in which this event falls between the owner's look at the word and its release.
+            self.word.0.fetch_or(0, Ordering::AcqRel);
             if self.word.announce(generation, DATA) == Announced::Claimed {
                 self.own();
             }

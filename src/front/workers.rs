@@ -34,8 +34,19 @@ struct Parked {
     go: Arc<AtomicBool>,
 }
 
+/// What the housekeeper sees of the workers at a tick.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Survey {
+    /// Active workers that are not blocked for long.
+    pub(super) live: usize,
+    /// Requests answered since the start.
+    pub(super) answered: u64,
+}
+
 pub(super) struct Workers {
     seats: Box<[Seat]>,
+    /// Seats that ever had a worker; numbers are given out from the lowest.
+    seated: AtomicUsize,
     /// The housekeeper's count of its rounds, by which phases are dated.
     tick: Arc<AtomicU64>,
     numbers: Mutex<Vec<usize>>,
@@ -45,6 +56,8 @@ pub(super) struct Workers {
     starting: AtomicUsize,
     /// How many of the active shall park.
     surplus: AtomicUsize,
+    /// The system gave no thread at the last try: said once, not at every tick.
+    starved: AtomicBool,
     threads: Mutex<usize>,
     ended: Condvar,
 }
@@ -53,12 +66,14 @@ impl Workers {
     pub(super) fn new(max: usize) -> Self {
         Self {
             seats: (0..max).map(|_| Seat::default()).collect(),
+            seated: AtomicUsize::new(0),
             tick: Arc::new(AtomicU64::new(1)),
             numbers: Mutex::new((0..max).rev().collect()),
             parked: Mutex::default(),
             active: AtomicUsize::new(0),
             starting: AtomicUsize::new(0),
             surplus: AtomicUsize::new(0),
+            starved: AtomicBool::new(false),
             threads: Mutex::new(0),
             ended: Condvar::new(),
         }
@@ -99,11 +114,15 @@ impl Workers {
         self.tick.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Active workers that are not blocked for long.
-    pub(super) fn live(&self, tick: u64) -> usize {
-        let is_blocked = |(phase, since): (Phase, u64)| phase.waits() && since + LONG < tick;
-        let blocked = self.seats.iter().filter(|seat| is_blocked(seat.phase.read())).count();
-        self.active().saturating_sub(blocked)
+    /// Looks at every worker once.
+    pub(super) fn survey(&self, tick: u64) -> Survey {
+        let (mut blocked, mut answered) = (0, 0);
+        for seat in &self.seats[..self.seated.load(Ordering::Acquire)] {
+            let (phase, since) = seat.phase.read();
+            blocked += usize::from(phase.waits() && since + LONG < tick);
+            answered += seat.answered.0.load(Ordering::Relaxed);
+        }
+        Survey { live: self.active().saturating_sub(blocked), answered }
     }
 
     /// So many of the active shall park when they find nothing to do.
@@ -171,7 +190,10 @@ fn start(shared: &Arc<Shared>) -> bool {
         let _phase = crate::phase::adopt(PhaseHandle { slot, tick: shared.workers.tick.clone() });
         shared.service.work(shared, &place);
     });
-    if let Err(error) = &started {
+    let was_starved = shared.workers.starved.swap(started.is_err(), Ordering::Relaxed);
+    if let Err(error) = &started
+        && !was_starved
+    {
         log::warn!("{}: no thread for another worker: {error}", shared.config.name);
     }
     started.is_ok()
@@ -187,6 +209,7 @@ pub(super) struct Place {
 impl Place {
     fn take(shared: &Arc<Shared>) -> Option<Self> {
         let number = shared.workers.numbers.lock().pop()?;
+        shared.workers.seated.fetch_max(number + 1, Ordering::AcqRel);
         shared.workers.active.fetch_add(1, Ordering::AcqRel);
         shared.workers.starting.fetch_add(1, Ordering::AcqRel);
         Some(Self { counted: Counted::new(shared), number, starting: Cell::new(true) })

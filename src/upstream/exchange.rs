@@ -1,8 +1,8 @@
 //! One request and the head of its answer: the wire of a call.
 //!
 //! ureq writes the head into it and asks for octets; at the first question the exchange takes a connection, sends head and body, and
-//! waits for the answer. A stale connection is replaced here, once, without ureq noticing (design of [`Exchange::may_retry`]). Interim
-//! heads are relayed here and never reach ureq.
+//! waits for the answer. A stale connection is replaced here, once, without ureq noticing (see [`Exchange::may_retry`]). Interim heads
+//! are relayed here and never reach ureq.
 
 use super::buffers::Input;
 use super::cell::{Broken, Wire};
@@ -113,7 +113,11 @@ impl Exchange<'_> {
     }
 
     fn attempt(&mut self, input: &mut Input) -> Result<(), Fault> {
-        self.arm()?;
+        if let Err(fault) = self.arm() {
+            // Nothing was sent: the connection is as good as before.
+            self.lease()?.settle();
+            return Err(fault);
+        }
         self.marks.attempts += 1;
         self.server.counts.attempts.add_one();
         if self.marks.reused {
@@ -153,18 +157,14 @@ impl Exchange<'_> {
     }
 
     fn arm(&mut self) -> Result<(), Fault> {
-        let lease = self.lease()?;
-        let link = lease.link()?;
-        let (switch, peer) = (link.begin(), link.peer());
-        match self.cancel.arm(switch) {
-            Ok(armed) => self.progress.armed = Some(armed),
-            Err(_) => {
-                // Nothing was sent: the connection is as good as before.
-                self.lease()?.settle();
-                return Err(Fault::client(ClientError::Gone));
-            }
+        if self.deadline.has_passed() {
+            return Err(Fault::new(Reason::Timeout, "the deadline passed before the request was sent"));
         }
+        let link = self.lease()?.link()?;
+        let (switch, peer) = (link.begin(), link.peer());
         self.marks.peer = Some(peer);
+        let armed = self.cancel.arm(switch).map_err(|_| Fault::client(ClientError::Gone))?;
+        self.progress.armed = Some(armed);
         Ok(())
     }
 

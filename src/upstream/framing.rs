@@ -136,3 +136,84 @@ pub(super) fn announce(head: &mut Vec<u8>, framing: RequestFraming) -> Result<()
     head.extend_from_slice(line.as_bytes());
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderName;
+
+    fn head(version: Version, status: u16, fields: &[(&str, &str)]) -> http::response::Parts {
+        let mut answer = http::Response::builder().version(version).status(status);
+        for (name, value) in fields {
+            answer = answer.header(name.parse::<HeaderName>().unwrap(), *value);
+        }
+        answer.body(()).unwrap().into_parts().0
+    }
+
+    #[track_caller]
+    fn check(method: Method, status: u16, fields: &[(&str, &str)], length: Option<u64>, expected: AnswerFraming) {
+        let kind = AnswerKind::of(&method, &head(Version::HTTP_11, status, fields), length).unwrap();
+        assert_eq!(kind.framing, expected, "{status} {fields:?}");
+        assert_eq!(kind.must_close, fields.len() == 2);
+    }
+
+    #[test]
+    fn a_head_tells_where_its_body_ends() {
+        use AnswerFraming::{Chunked, Exactly, None as Nothing, UntilClose};
+        let (length, chunked) = (("content-length", "5"), ("transfer-encoding", "Chunked "));
+        check(Method::GET, 200, &[length], Some(5), Exactly(5));
+        check(Method::GET, 200, &[chunked], None, Chunked);
+        check(Method::GET, 200, &[], None, UntilClose);
+        check(Method::GET, 200, &[("content-length", "0, 00")], None, Nothing);
+        check(Method::GET, 200, &[length, chunked], None, Chunked);
+        for status in [204, 205, 304] {
+            check(Method::GET, status, &[length], Some(5), Nothing);
+            check(Method::GET, status, &[], None, Nothing);
+        }
+        check(Method::HEAD, 200, &[chunked], None, Nothing);
+    }
+
+    #[test]
+    fn codings_that_cannot_be_undone_are_faults() {
+        for value in ["gzip", "gzip, chunked", "chunked, gzip", "identity", "", "x-chunked", "chunked;q=1"] {
+            let head = head(Version::HTTP_11, 200, &[("transfer-encoding", value)]);
+            assert!(AnswerKind::of(&Method::GET, &head, None).is_err(), "{value:?}");
+        }
+        let twice = head(Version::HTTP_11, 200, &[("transfer-encoding", "chunked"), ("transfer-encoding", "chunked")]);
+        assert!(AnswerKind::of(&Method::GET, &twice, None).is_err());
+        let old = head(Version::HTTP_10, 200, &[("transfer-encoding", "chunked")]);
+        assert!(AnswerKind::of(&Method::GET, &old, None).is_err());
+    }
+
+    #[test]
+    fn keep_alive_parameters_are_read_leniently() {
+        for (value, expected) in [
+            ("timeout=5", Some(5)),
+            ("max=100, Timeout = 20", Some(20)),
+            ("timeout=\"7\"", Some(7)),
+            ("timeout", None),
+            ("timeout=", None),
+            ("timeout=-1", None),
+            ("", None),
+            ("max=5", None),
+        ] {
+            let head = head(Version::HTTP_11, 200, &[("keep-alive", value)]);
+            assert_eq!(keep_alive(&head.headers), expected.map(Duration::from_secs), "{value:?}");
+        }
+    }
+
+    #[test]
+    fn the_placeholder_gives_way_to_the_framing() {
+        let announced = |head: &str, framing| {
+            let mut head = head.as_bytes().to_vec();
+            announce(&mut head, framing).map(|()| String::from_utf8(head).unwrap()).ok()
+        };
+        let head = "POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n";
+        assert_eq!(announced(head, RequestFraming::Empty).unwrap(), head);
+        let sized = announced(head, RequestFraming::Exactly(u64::MAX)).unwrap();
+        assert_eq!(sized, "POST / HTTP/1.1\r\ncontent-length: 18446744073709551615\r\n\r\n");
+        let chunked = announced(head, RequestFraming::Chunked).unwrap();
+        assert_eq!(chunked, "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n");
+        assert_eq!(announced("POST / HTTP/1.1\r\n\r\n", RequestFraming::Chunked), None);
+    }
+}

@@ -6,7 +6,7 @@
 use super::CallMarks;
 use super::error::Fault;
 use super::link::Link;
-use super::pool::{Grant, Idle, NotGranted, patience};
+use super::pool::{Grant, Idle, NotGranted};
 use super::server::Server;
 use crate::cancel::Cancel;
 use crate::client::ClientError;
@@ -42,10 +42,10 @@ impl Lease {
         cancel: &Cancel,
     ) -> Result<Self, Fault> {
         let mut watch = None;
-        let by = patience(limits.wait, limits.deadline);
-        let grant = server.limit().check_out(server.shelf(), by, |switch| {
+        let grant = server.limit().check_out(server.shelf(), |switch| {
             watch = Some(Stopwatch::start());
-            Ok((enter(Phase::Pool), cancel.arm(switch)?))
+            let by = Deadline::after_some(limits.wait).nearer(limits.deadline);
+            Ok((by, (enter(Phase::Pool), cancel.arm(switch)?)))
         });
         if let Some(watch) = watch {
             marks.waited = watch.elapsed();

@@ -6,8 +6,9 @@
 //! AnswerBody   -> ureq's body reader -> hollow transport -> cell -> Flow: the rest of the same connection
 //! ```
 //!
-//! ureq is named in this folder only ([`agent`], [`buffers`], [`body`]); connections, time, names and TLS are ours. What a call cannot do
-//! through the Agent: trailers, reason phrases, the case of field names, and more than 128 fields of an answer.
+//! ureq is named in this folder only (`agent`, `buffers`, `body`); connections, time, names and TLS are ours. What is lost through
+//! the Agent: trailers, reason phrases, the case of field names; what it refuses: more than 128 fields or 64 KiB of a head, and chunk-size
+//! lines of more than 20 octets. An answer that comes during an upload ends the upload: there is no full duplex.
 
 mod agent;
 mod body;

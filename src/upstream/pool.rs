@@ -11,10 +11,10 @@
 use super::link::Link;
 use crate::cancel::{Cancelled, ShutDown};
 use crate::deadline::Deadline;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The limit of upstream connections that some servers share: those of a service, or those of all url routes. Idle ones count.
 pub struct ConnectionLimit {
@@ -135,13 +135,12 @@ impl ConnectionLimit {
         drop((idle, evicted));
     }
 
-    /// A connection, or the right to open one; waits in line until `by`. Before the wait, if there is one, `waits` is given the switch
-    /// that ends it; what it returns is kept as long as the wait takes.
+    /// A connection, or the right to open one, if need be after a wait in line. Before the wait `waits` is given the switch that ends it;
+    /// it says by when the wait has to end, and gives what is to be kept as long as it takes.
     pub(super) fn check_out<W>(
         self: &Arc<Self>,
         shelf: usize,
-        by: Deadline,
-        waits: impl FnOnce(Arc<WaitSwitch>) -> Result<W, Cancelled>,
+        waits: impl FnOnce(Arc<WaitSwitch>) -> Result<(Deadline, W), Cancelled>,
     ) -> Result<Grant, NotGranted> {
         let mut state = self.state.lock();
         let mut evicted = None;
@@ -152,23 +151,11 @@ impl ConnectionLimit {
         }
         let called = Arc::new(Condvar::new());
         let ticket = state.queue_up(shelf, called.clone());
-        let waits = waits(Arc::new(WaitSwitch { limit: self.clone(), ticket }));
-        if waits.is_err() {
-            state.cancel(ticket);
-        }
-        loop {
-            if let Some(ended) = state.collect(ticket, false) {
-                return ended;
-            }
-            let expired = match by.moment() {
-                None => {
-                    called.wait(&mut state);
-                    false
-                }
-                Some(moment) => called.wait_until(&mut state, moment).timed_out(),
-            };
-            if expired && let Some(ended) = state.collect(ticket, true) {
-                return ended;
+        match waits(Arc::new(WaitSwitch { limit: self.clone(), ticket })) {
+            Ok((by, _kept)) => wait(&mut state, &called, ticket, by),
+            Err(Cancelled) => {
+                state.cancel(ticket);
+                state.collect(ticket, true).unwrap_or(Err(NotGranted::Cancelled))
             }
         }
     }
@@ -324,20 +311,33 @@ impl ShutDown for WaitSwitch {
     }
 }
 
-/// How long a check-out may wait: `budget`, but no longer than `by`.
-pub(super) fn patience(budget: Option<Duration>, by: Deadline) -> Deadline {
-    Deadline::after_some(budget).nearer(by)
+/// Waits until the holder of `ticket` is called, or `by`.
+fn wait(state: &mut MutexGuard<'_, State>, called: &Condvar, ticket: u64, by: Deadline) -> Result<Grant, NotGranted> {
+    let mut expired = false;
+    loop {
+        if let Some(ended) = state.collect(ticket, expired) {
+            return ended;
+        }
+        expired = match by.moment() {
+            None => {
+                called.wait(state);
+                false
+            }
+            Some(moment) => called.wait_until(state, moment).timed_out(),
+        };
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::mpsc::channel;
+    use std::time::Duration;
 
     const NEVER: Deadline = Deadline::NEVER;
 
     fn grant(limit: &Arc<ConnectionLimit>, shelf: usize, by: Deadline) -> Result<(), NotGranted> {
-        match limit.check_out(shelf, by, |_| Ok(())) {
+        match limit.check_out(shelf, |_| Ok((by, ()))) {
             Ok(Grant::Open) => Ok(()),
             Ok(Grant::Reuse(_)) => panic!("nothing was parked"),
             Err(none) => Err(none),

@@ -230,3 +230,30 @@ impl Collect for Server {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{backend, no_tls};
+    use super::*;
+
+    #[track_caller]
+    fn check(scheme: Scheme, host: &str, port: u16, expected: Result<&str, &str>) {
+        let address = ServerAddress { scheme, host: host.into(), port };
+        let table = ResolverTable::new().unwrap();
+        let server = Server::new(&backend(1), &address, ConnectionLimit::new(1), &table, &no_tls());
+        let uri = server.uri().map(|(scheme, authority)| format!("{scheme}://{authority}"));
+        match expected {
+            Ok(expected) => assert_eq!(uri.unwrap(), expected),
+            Err(why) => assert!(uri.unwrap_err().detail.contains(why)),
+        }
+    }
+
+    #[test]
+    fn hosts_become_uris() {
+        check(Scheme::Http, "::1", 8080, Ok("http://[::1]:8080"));
+        check(Scheme::Http, "my_service", 80, Ok("http://my_service"));
+        check(Scheme::Https, "up.test", 443, Ok("https://up.test"));
+        check(Scheme::Https, "up.test", 80, Ok("https://up.test:80"));
+        check(Scheme::Http, "a b", 80, Err("a b is no host"));
+    }
+}

@@ -139,8 +139,8 @@ pub(super) enum Step {
     Fill(usize),
     /// Delivers nothing until it is waited for.
     Pause,
-    /// Delivers nothing until it was waited for, which takes so long.
-    Sleep(Duration),
+    /// Delivers nothing until then, while the upstream says nothing either.
+    Until(Deadline),
     /// Delivers nothing until the upstream can be read.
     UntilReadable,
     /// The same for ever.
@@ -203,17 +203,17 @@ impl Downstream for TestClient {
     fn wait(&mut self, other: Option<BorrowedFd<'_>>, _: Deadline) -> Result<Woken, ClientError> {
         match self.steps.pop_front() {
             Some(Step::Pause) => return Ok(Woken::Client),
-            Some(Step::Sleep(time)) => {
-                std::thread::sleep(time);
+            Some(Step::Until(moment)) => {
+                while let Ok(left) = moment.left() {
+                    assert_eq!(readable(other.unwrap(), left.unwrap()), 0, "the upstream said something");
+                }
                 return Ok(Woken::Client);
             }
             Some(Step::UntilReadable) => {}
             Some(Step::UntilAnswer) => self.steps.push_front(Step::UntilAnswer),
             other => panic!("waited for a client that has {other:?}"),
         }
-        let mut fds = [PollFd::from_borrowed_fd(other.unwrap(), PollFlags::IN)];
-        let long = Timespec { tv_sec: LONG.as_secs() as i64, tv_nsec: 0 };
-        assert_eq!(poll(&mut fds, Some(&long)).unwrap(), 1, "the upstream said nothing");
+        assert_eq!(readable(other.unwrap(), LONG), 1, "the upstream said nothing");
         Ok(Woken::Other)
     }
 
@@ -228,6 +228,13 @@ impl Downstream for TestClient {
         }
         Ok(())
     }
+}
+
+/// 1 when there is something to read within this time, else 0.
+fn readable(socket: BorrowedFd<'_>, within: Duration) -> usize {
+    let mut fds = [PollFd::from_borrowed_fd(socket, PollFlags::IN)];
+    let within = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: within.subsec_nanos().into() };
+    poll(&mut fds, Some(&within)).unwrap()
 }
 
 /// A backend with the limits of the tests.
@@ -289,6 +296,11 @@ pub(super) fn call(
     client: &mut TestClient,
 ) -> Result<Answer, CallError> {
     Caller::new().call(server, request, client, &limits(), &Cancel::default())
+}
+
+/// One GET within other limits, with a switch.
+pub(super) fn get_within(server: &Arc<Server>, limits: &CallLimits, cancel: &Cancel) -> Result<Answer, CallError> {
+    Caller::new().call(server, request("GET", "/", &[]), &mut TestClient::silent(), limits, cancel)
 }
 
 pub(super) fn get(server: &Arc<Server>) -> Result<Answer, CallError> {

@@ -125,7 +125,7 @@ impl Exchange<'_> {
         match self.down.read_now(&mut outgoing.segment[..room.min(SEGMENT)]).map_err(Fault::client)? {
             None => return Ok(Taken::Nothing),
             // The announced length is not reached: only a container that failed to say so can end like that.
-            Some(0) if room != usize::MAX => return Err(Fault::client(ClientError::Gone)),
+            Some(0) if self.framing != RequestFraming::Chunked => return Err(Fault::client(ClientError::Gone)),
             Some(0) => outgoing.append_last_chunk(),
             Some(count) => {
                 outgoing.append(count, self.framing);

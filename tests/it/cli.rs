@@ -45,8 +45,8 @@ fn check_tells_limits_and_warns_of_traps() {
     let setup =
         Setup::to_service(&origin).set("server.tomcat.max-threads", "50").set("zuul.semaphore.maxSemaphores", "80");
     let said = check_exit(&setup, &["check"], 0).to_lowercase();
-    assert!(said.contains("warn") && said.contains("semaphore"), "{said}");
-    assert!(said.contains("50") && said.contains("80"), "{said}");
+    assert!(said.contains("worth a second look") && said.contains("max-semaphores: 80 permits"), "{said}");
+    assert!(said.contains("10 to 50") && said.contains("threads: at most"), "{said}");
     let shared = Setup::to_service(&origin).set("zuul.ribbonIsolationStrategy", "THREAD");
     let said = check_exit(&shared, &["check"], 0).to_lowercase();
     assert!(said.contains("ribboncommand"), "the shared pool of ten threads is pointed out: {said}");

@@ -36,11 +36,15 @@ fn occupy(gateway: &TestGateway, origin: &TestOrigin, target: &str) -> RawClient
     client
 }
 
+/// Lets the requests go, checks their answers, and waits until what they held is back: a client has its answer a moment before.
 #[track_caller]
-fn let_go(release: &Sender<()>, client: &mut RawClient) {
-    release.send(()).expect("the origin waits");
-    let answer = client.response();
-    assert_eq!((answer.status, answer.text().as_str()), (200, "released"));
+fn let_go(release: &Sender<()>, gateway: &TestGateway, clients: &mut [RawClient]) {
+    clients.iter().for_each(|_| release.send(()).expect("the origin waits"));
+    for client in clients {
+        let answer = client.response();
+        assert_eq!((answer.status, answer.text().as_str()), (200, "released"));
+    }
+    gateway.assert_quiet();
 }
 
 /// ISO-02.
@@ -48,12 +52,11 @@ fn a_full_semaphore_refuses_at_once(container: Container) {
     for key in ["zuul.semaphore.maxSemaphores", "zuul.eureka.up.semaphore.maxSemaphores", HYSTRIX_OWN] {
         let (origin, release) = gated();
         let gateway = Setup::to_service(&origin).container(container).set(key, "1").start();
-        let mut first = occupy(&gateway, &origin, "/");
+        let first = occupy(&gateway, &origin, "/");
         assert_reason(&gateway.get("/"), 503, "semaphore_full");
-        let_go(&release, &mut first);
+        let_go(&release, &gateway, &mut [first]);
         release.send(()).expect("the origin waits");
         assert_eq!(gateway.get("/").status, 200, "{key}");
-        drop(first);
         gateway.assert_quiet();
         assert_eq!(gateway.metric("portcullis_semaphore_refused_total", "up"), 1.0);
     }
@@ -70,12 +73,11 @@ fn a_full_pool_refuses_at_once(container: Container) {
     let (origin, release) = gated();
     let setup = threads(Setup::to_service(&origin), container).set("hystrix.threadpool.default.coreSize", "1");
     let gateway = setup.start();
-    let mut first = occupy(&gateway, &origin, "/");
+    let first = occupy(&gateway, &origin, "/");
     assert_reason(&gateway.get("/"), 503, "pool_full");
-    let_go(&release, &mut first);
+    let_go(&release, &gateway, &mut [first]);
     release.send(()).expect("the origin waits");
     assert_eq!(gateway.get("/").status, 200);
-    drop(first);
     gateway.assert_quiet();
 }
 
@@ -94,11 +96,7 @@ fn a_pool_queues_as_hystrix_does(container: Container) {
     }
     assert_reason(&gateway.get("/refused"), 503, "pool_full");
     assert_eq!(origin.requests().len(), 1, "a queued request has not started");
-    for client in &mut waiting {
-        let_go(&release, client);
-    }
-    drop(waiting);
-    gateway.assert_quiet();
+    let_go(&release, &gateway, &mut waiting);
 }
 
 /// ISO-05: the order is core, queue, maximum, refusal; and nothing grows unless it may diverge.
@@ -108,27 +106,22 @@ fn a_pool_grows_only_when_its_queue_is_full(container: Container) {
     let setup = setup.set("hystrix.threadpool.default.maximumSize", "2");
     let setup = setup.set("hystrix.threadpool.default.allowMaximumSizeToDivergeFromCoreSize", "true");
     let gateway = setup.start();
-    let mut first = occupy(&gateway, &origin, "/1");
-    let mut second = occupy(&gateway, &origin, "/2");
+    let mut both = [occupy(&gateway, &origin, "/1"), occupy(&gateway, &origin, "/2")];
     assert_reason(&gateway.get("/3"), 503, "pool_full");
-    let_go(&release, &mut first);
-    let_go(&release, &mut second);
-    drop((first, second));
-    gateway.assert_quiet();
+    let_go(&release, &gateway, &mut both);
 }
 
 fn url_routes_are_isolated_by_their_id(container: Container) {
     let (origin, release) = gated();
-    let (free, _) = (TestOrigin::echoing(), ());
+    let free = TestOrigin::echoing();
     let setup = Setup::new().container(container).url_route("tight", "/tight/**", &origin.url());
     let setup = setup.url_route("free", "/free/**", &free.url());
     let key = "hystrix.command.tight.execution.isolation.semaphore.maxConcurrentRequests";
     let gateway = setup.set(key, "1").start();
-    let mut first = occupy(&gateway, &origin, "/tight/1");
+    let first = occupy(&gateway, &origin, "/tight/1");
     assert_reason(&gateway.get("/tight/2"), 503, "semaphore_full");
     assert_eq!(gateway.get("/free/1").status, 200);
-    let_go(&release, &mut first);
-    drop(first);
+    let_go(&release, &gateway, &mut [first]);
     gateway.assert_quiet();
 }
 
@@ -143,11 +136,7 @@ fn one_slow_service_leaves_the_others_alone(container: Container) {
         assert_reason(&gateway.get("/slow/2"), 503, "semaphore_full");
         assert_eq!(gateway.get("/fast/1").status, 200);
     }
-    for client in &mut stuck {
-        let_go(&release, client);
-    }
-    drop(stuck);
-    gateway.assert_quiet();
+    let_go(&release, &gateway, &mut stuck);
 }
 
 /// CONN-13: the wait for an upstream connection ends.
@@ -156,13 +145,12 @@ fn a_full_connection_pool_refuses_after_a_bounded_wait(container: Container) {
         let (origin, release) = gated();
         let setup = Setup::to(&origin).container(container).set(key, "1");
         let gateway = setup.set("zuul.host.connectionRequestTimeoutMillis", "100").start();
-        let mut first = occupy(&gateway, &origin, "/");
+        let first = occupy(&gateway, &origin, "/");
         assert_reason(&gateway.get("/"), 503, "upstream_pool_timeout");
-        let_go(&release, &mut first);
+        let_go(&release, &gateway, &mut [first]);
         release.send(()).expect("the origin waits");
         assert_eq!(gateway.get("/").status, 200, "{key}");
         assert_eq!(origin.connections(), 1, "{key}");
-        drop(first);
         gateway.assert_quiet();
     }
 }
@@ -281,9 +269,5 @@ fn compat_mode_leaves_url_routes_unguarded(container: Container) {
     let setup = Setup::to(&origin).container(container).set("gateway.compat", "zuul1");
     let gateway = setup.set("zuul.semaphore.maxSemaphores", "1").start();
     let mut both = [occupy(&gateway, &origin, "/1"), occupy(&gateway, &origin, "/2")];
-    for client in &mut both {
-        let_go(&release, client);
-    }
-    drop(both);
-    gateway.assert_quiet();
+    let_go(&release, &gateway, &mut both);
 }

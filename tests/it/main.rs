@@ -9,6 +9,9 @@ mod peers;
 /// The command line.
 mod cli;
 
+/// The gateway inside another program.
+mod library;
+
 /// Which target, method and body reach which upstream.
 mod forwarding;
 

@@ -13,7 +13,7 @@ const PAGES: &str = r#"
 server {
     listen 127.0.0.1:$PORT0;
     default_type text/plain;
-    gzip on; gzip_min_length 1; gzip_types text/plain; gzip_http_version 1.0;
+    gzip on; gzip_proxied any; gzip_min_length 1; gzip_types text/plain; gzip_http_version 1.0;
     location = /small { return 200 "small\n"; }
     location = /none { return 204; }
     location = /moved { return 302 /small; }

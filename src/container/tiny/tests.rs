@@ -153,7 +153,7 @@ fn wait_for(what: &str, done: impl Fn() -> bool) {
     let by = Deadline::after(BOUND);
     while !done() {
         assert!(!by.has_passed(), "{what}");
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::yield_now();
     }
 }
 

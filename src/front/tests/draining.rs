@@ -136,3 +136,21 @@ fn dropping_a_front_ends_it() {
     assert!(matches!(client.stream.read(&mut [0]), Ok(0) | Err(_)));
     assert!(TcpStream::connect(front.address).is_err());
 }
+
+#[test]
+fn a_front_can_listen_again_where_one_has_just_ended() {
+    let front = TestFront::start(one_worker());
+    let address = front.address;
+    let mut client = front.connect();
+    client.send("GET /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    client.expect("");
+    client.expect_end(); // the front closed first: its side of the connection stays in the system for a minute
+    drop(client);
+    front.ends_clean();
+    let again = TestFront::start(FrontConfig { address, ..one_worker() });
+    let mut client = again.connect();
+    client.get("/echo");
+    client.expect("");
+    drop(client);
+    again.ends_clean();
+}

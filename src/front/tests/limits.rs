@@ -48,6 +48,17 @@ fn a_client_that_says_nothing_is_closed_silently() {
 }
 
 #[test]
+fn a_client_that_leaves_in_the_middle_of_its_head_is_told_of() {
+    let front = TestFront::start(one_worker());
+    let mut client = front.connect();
+    client.send("GET /echo HTT");
+    drop(client);
+    front.expect(&Event::Refused("client_aborted"));
+    assert_eq!(front.gauge("portcullis.connections.aborted"), 1.0);
+    front.ends_clean();
+}
+
+#[test]
 fn a_head_that_stays_half_is_answered_408() {
     let front = TestFront::start(hasty());
     let mut client = front.connect();

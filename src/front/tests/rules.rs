@@ -34,6 +34,21 @@ fn a_connection_beyond_the_most_waits_until_another_ends() {
 }
 
 #[test]
+fn a_peer_that_is_gone_before_it_is_accepted_harms_nobody() {
+    let front = TestFront::start(FrontConfig { max_connections: 1, ..one_worker() });
+    let mut first = front.connect();
+    first.get("/echo");
+    first.expect("");
+    (0..3).for_each(|_| reset(front.connect()));
+    let mut second = front.connect();
+    second.get("/echo");
+    drop(first);
+    second.expect("");
+    drop(second);
+    front.ends_clean();
+}
+
+#[test]
 fn what_stands_behind_a_body_that_was_read_past_the_buffer_is_served() {
     let front = TestFront::start(one_worker());
     let body = "x".repeat(100_000);
@@ -93,8 +108,13 @@ fn an_idle_front_makes_no_wake_ups() {
         }
         assert!(Instant::now() < until, "it ticks on");
     }
-    clients[0].get("/echo");
-    clients[0].expect("");
+    // Now that the housekeeper sleeps: the last idle worker must wake it when it gets busy, or nobody would see who comes next.
+    clients[0].get("/wait");
+    clients[1].get("/echo");
+    front.wait_for("portcullis.queue.waiting", |n| n == 1.0);
+    front.go();
+    clients[0].expect("waited");
+    clients[1].expect("");
     drop(clients);
     front.ends_clean();
 }
@@ -283,7 +303,7 @@ fn more_workers_come_as_requests_block_and_leave_when_they_are_not_needed() {
     for client in &mut clients {
         client.expect("waited");
     }
-    front.wait_for("portcullis.workers.parked", |n| n == 38.0);
+    front.wait_for("portcullis.workers.active", |n| n <= 3.0); // half as many again as runnable may stay
     for client in &mut clients {
         client.get("/wait");
     }

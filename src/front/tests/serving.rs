@@ -164,6 +164,24 @@ fn a_client_that_closed_its_side_with_the_request_gets_its_answer() {
 }
 
 #[test]
+fn what_is_accepted_sends_without_delay_and_is_not_inherited() {
+    let front = TestFront::start(one_worker());
+    let _client = front.connect();
+    front.wait_for("portcullis.connections.accepted", |n| n == 1.0);
+    let shared = &front.front.as_ref().unwrap().shared;
+    let mut checked = 0;
+    shared.slots.claim_due(0, true, |owned| {
+        let socket = owned.socket();
+        let socket = socket.as_ref().unwrap();
+        assert!(socket.nodelay().unwrap());
+        assert!(rustix::io::fcntl_getfd(socket).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
+        checked += 1;
+    });
+    assert_eq!(checked, 1);
+    front.ends_clean();
+}
+
+#[test]
 fn several_fronts_live_in_one_process() {
     let fronts: Vec<_> = (0..3).map(|_| TestFront::start(one_worker())).collect();
     for front in &fronts {

@@ -237,3 +237,44 @@ fn a_large_body_passes_unchanged() {
     }
     assert!(got == octets);
 }
+
+/// Whatever an upstream sends: an answer or an error, no panic, no hang, nothing leaked, and no more octets than were sent.
+#[test]
+fn mutated_answers_do_no_harm() {
+    let seeds = [
+        OK,
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n0\r\nA: b\r\n\r\n",
+        "HTTP/1.1 103 Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 204 No\r\nKeep-Alive: timeout=9\r\n\r\n",
+        "HTTP/1.0 404 Not Found\r\nConnection: keep-alive\r\nContent-Length: 2, 2\r\n\r\nno",
+    ];
+    let origin = Origin::start(move |number, peer| {
+        peer.head();
+        peer.send(mutated(seeds[number % seeds.len()], number as u64));
+    });
+    let server = server(&origin);
+    for _ in 0..400 {
+        let outcome = get(&server).and_then(|mut answer| drain(&mut answer));
+        assert!(outcome.is_err() || outcome.unwrap().len() < 200);
+    }
+    let idle = server.pool().idle;
+    is_idle(&server, idle);
+}
+
+/// One to three octets changed, removed or repeated; the same for the same seed.
+fn mutated(octets: &str, seed: u64) -> Vec<u8> {
+    let mut octets = octets.as_bytes().to_vec();
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    for _ in 0..=next(3) {
+        let at = next(octets.len());
+        match next(3) {
+            0 => octets[at] = *b"\0\r\n\t :;,019afHx\x7f\xff".get(next(18)).unwrap_or(&b'-'),
+            1 => drop(octets.remove(at)),
+            _ => octets.insert(at, octets[at]),
+        }
+    }
+    octets
+}

@@ -1,6 +1,6 @@
 //! Time, refusals, switches: what ends a call before its answer, and how it is named.
 
-use super::super::testing::{LONG, backend, limits, no_tls, server_at};
+use super::super::testing::{LONG, backend, get_within, limits, no_tls, server_at};
 use super::super::{CallLimits, Caller, ConnectionLimit, Pace, ResolverTable};
 use super::*;
 use crate::cancel::Cancel;
@@ -20,10 +20,7 @@ fn mute() -> Origin {
 
 #[track_caller]
 fn check(server: &Arc<Server>, limits: CallLimits, reason: Reason, detail: &str) {
-    let request = request("GET", "/", &[]);
-    let cancel = Cancel::default();
-    let outcome = Caller::new().call(server, request, &mut TestClient::silent(), &limits, &cancel);
-    fails(outcome, reason, detail);
+    fails(get_within(server, &limits, &Cancel::default()), reason, detail);
     is_idle(server, 0);
 }
 
@@ -35,6 +32,17 @@ fn the_limit_that_ended_a_call_is_told() {
     check(&server, CallLimits { read_timeout: Some(SHORT), ..limits() }, Reason::Timeout, "the read timeout passed");
     let passed = Deadline::after(Duration::ZERO);
     check(&server, CallLimits { deadline: passed, ..limits() }, Reason::Timeout, "before connecting");
+}
+
+#[test]
+fn a_request_whose_deadline_has_passed_is_not_sent() {
+    let origin = Origin::answering(OK);
+    let server = server(&origin);
+    whole(get(&server));
+    let limits = CallLimits { deadline: Deadline::after(Duration::ZERO), ..limits() };
+    let outcome = get_within(&server, &limits, &Cancel::default());
+    assert_eq!(fails(outcome, Reason::Timeout, "before the request was sent").marks.attempts, 0);
+    is_idle(&server, 1);
 }
 
 #[test]
@@ -78,10 +86,10 @@ fn the_deadline_stands_still_while_the_client_is_waited_for() {
         peer.send(OK);
     });
     let server = server(&origin);
-    // Longer than the whole deadline.
-    let slow = Step::Sleep(Duration::from_millis(1200));
-    let mut client = TestClient::new(BodyLength::Exactly(3), [slow, Step::Data(b"abc")]);
-    let limits = CallLimits { deadline: Deadline::after(Duration::from_secs(1)), ..limits() };
+    let deadline = Deadline::after(Duration::from_secs(1));
+    let slow = [Step::Until(deadline), Step::Data(b"abc")];
+    let mut client = TestClient::new(BodyLength::Exactly(3), slow);
+    let limits = CallLimits { deadline, ..limits() };
     let outcome = Caller::new().call(&server, request("POST", "/", &[]), &mut client, &limits, &Cancel::default());
     assert_eq!(whole(outcome), (200, "hello".into()));
 }
@@ -100,8 +108,7 @@ fn a_stalled_body_ends_with_the_read_timeout_and_not_with_the_deadline() {
     let server = server(&origin);
     let deadline = Deadline::after(Duration::from_millis(500));
     let limits = CallLimits { deadline, read_timeout: Some(Duration::from_millis(300)), ..limits() };
-    let outcome =
-        Caller::new().call(&server, request("GET", "/", &[]), &mut TestClient::silent(), &limits, &Cancel::default());
+    let outcome = get_within(&server, &limits, &Cancel::default());
     let mut answer = outcome.unwrap();
     assert_eq!(answer.body.read(&mut [0; 9]).unwrap(), 3);
     while !deadline.has_passed() {
@@ -175,10 +182,10 @@ fn a_thrown_switch_ends_the_wait_for_an_answer() {
         peer.is_closed();
     });
     let server = server(&origin);
-    let outcome = Caller::new().call(&server, request("GET", "/", &[]), &mut TestClient::silent(), &limits(), &cancel);
+    let outcome = get_within(&server, &limits(), &cancel);
     assert_eq!(fails(outcome, Reason::ClientAborted, "").client, Some(ClientError::Gone));
     is_idle(&server, 0);
-    let outcome = Caller::new().call(&server, request("GET", "/", &[]), &mut TestClient::silent(), &limits(), &cancel);
+    let outcome = get_within(&server, &limits(), &cancel);
     fails(outcome, Reason::ClientAborted, "");
     // The second call had a connection, sent nothing, and gave it back.
     is_idle(&server, 1);
@@ -192,9 +199,7 @@ fn a_thrown_switch_ends_the_wait_for_a_connection() {
     let cancel = Arc::new(Cancel::default());
     let (waiting, switch) = (server.clone(), cancel.clone());
     let limits = CallLimits { connection_request_timeout: None, ..limits() };
-    let waiter = std::thread::spawn(move || {
-        Caller::new().call(&waiting, request("GET", "/", &[]), &mut TestClient::silent(), &limits, &switch)
-    });
+    let waiter = std::thread::spawn(move || get_within(&waiting, &limits, &switch));
     let bound = Deadline::after(LONG);
     while server.pool().pending == 0 {
         assert!(!bound.has_passed());
@@ -204,7 +209,7 @@ fn a_thrown_switch_ends_the_wait_for_a_connection() {
     let error = fails(waiter.join().unwrap(), Reason::ClientAborted, "");
     assert_eq!((error.client, error.marks.attempts), (Some(ClientError::Gone), 0));
     // Thrown before, it does not even begin to wait.
-    let outcome = Caller::new().call(&server, request("GET", "/", &[]), &mut TestClient::silent(), &limits, &cancel);
+    let outcome = get_within(&server, &limits, &cancel);
     fails(outcome, Reason::ClientAborted, "");
     drop(held);
     is_idle(&server, 0);
@@ -256,13 +261,7 @@ fn a_wait_for_a_connection_ends_with_the_deadline_too() {
         (CallLimits { deadline: Deadline::after(SHORT), ..limits() }, Reason::Timeout),
         (CallLimits { connection_request_timeout: Some(SHORT), ..limits() }, Reason::UpstreamPoolTimeout),
     ] {
-        let outcome = Caller::new().call(
-            &server,
-            request("GET", "/", &[]),
-            &mut TestClient::silent(),
-            &changed,
-            &Cancel::default(),
-        );
+        let outcome = get_within(&server, &changed, &Cancel::default());
         let error = fails(outcome, reason, "while 1 of 1 connections of the server and 1 of 1 in all were taken");
         assert!(!error.marks.waited.is_zero() && error.marks.waited < LONG);
     }

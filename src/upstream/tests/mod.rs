@@ -1,8 +1,10 @@
 //! Whole calls against a scripted origin, by theme.
 
 mod bodies;
+mod idle;
 mod interims;
 mod limits;
+mod numbers;
 mod pooling;
 mod requests;
 mod reuse;

@@ -1,14 +1,14 @@
 //! https upstreams: names, trust, and what TLS hides from the socket (CONN-19, CONN-20).
 
-use super::super::testing::{backend, limits};
-use super::super::{Caller, ConnectionLimit, Pace, ResolverTable, TlsContext};
+use super::super::testing::{backend, get_within, limits};
+use super::super::{ConnectionLimit, Pace, ResolverTable, TlsContext};
 use super::*;
 use crate::cancel::Cancel;
 use crate::client::BodyLength;
 use crate::config::model::{Scheme, ServerAddress};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+use rustls::{HandshakeKind, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -146,8 +146,7 @@ fn the_handshake_has_the_connect_budget() {
     let server = https(trust("int.test").roots, "int.test", silent.address.port(), true);
     let mut limits = limits();
     limits.connect_timeout = std::time::Duration::from_millis(100);
-    let outcome =
-        Caller::new().call(&server, request("GET", "/", &[]), &mut TestClient::silent(), &limits, &Cancel::default());
+    let outcome = get_within(&server, &limits, &Cancel::default());
     fails(outcome, Reason::ConnectTimeout, "TLS handshake");
     is_idle(&server, 0);
 }
@@ -233,6 +232,24 @@ fn a_tls_connection_closed_while_idle_is_not_used_again() {
     }
     drop(server);
     assert_eq!(names.iter().take(3).count(), 3);
+}
+
+#[test]
+fn sessions_are_resumed_by_whichever_thread_connects_next() {
+    let trust = trust("int.test");
+    let (tell, told) = channel();
+    let tell = std::sync::Mutex::new(tell);
+    let (port, _names) = origin(trust.config, move |tls| {
+        head(tls);
+        tell.lock().unwrap().send(tls.conn.handshake_kind()).unwrap();
+        tls.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap();
+    });
+    let server = https(trust.roots, "int.test", port, true);
+    for expected in [HandshakeKind::Full, HandshakeKind::Resumed] {
+        let server = server.clone();
+        std::thread::spawn(move || get(&server).unwrap()).join().unwrap();
+        assert_eq!(told.recv().unwrap(), Some(expected));
+    }
 }
 
 #[test]

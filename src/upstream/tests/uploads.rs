@@ -1,7 +1,11 @@
 //! Uploads: answers that come early, upstreams and clients that leave (BODY-11).
 
+use super::super::testing::LONG;
 use super::*;
 use crate::client::{BodyLength, ClientError};
+use crate::deadline::Deadline;
+use crate::phase::{Phase, PhaseHandle, adopt};
+use std::sync::Arc;
 
 const REFUSAL: &str = "HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 3\r\n\r\nbig";
 
@@ -9,7 +13,7 @@ const REFUSAL: &str = "HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Le
 fn upload(
     length: BodyLength,
     then: impl Fn(&mut Peer) + Send + Sync + 'static,
-) -> (Server2, Result<Answer, CallError>) {
+) -> (Origin, Arc<Server>, Result<Answer, CallError>) {
     let origin = Origin::start(move |_, peer| {
         peer.head();
         peer.body(65_536);
@@ -18,30 +22,51 @@ fn upload(
     let server = server(&origin);
     let mut client = TestClient::new(length, [Step::Fill(100_000_000)]);
     let outcome = call(&server, request("POST", "/", &[]), &mut client);
-    ((origin, server), outcome)
+    (origin, server, outcome)
 }
-
-type Server2 = (Origin, std::sync::Arc<Server>);
 
 #[test]
 fn an_early_answer_is_delivered_though_the_upstream_closes_behind_it() {
     for length in [BodyLength::Exactly(100_000_000), BodyLength::Exactly(u64::MAX), BodyLength::Chunked] {
-        let ((_origin, server), outcome) = upload(length, |peer| peer.send(REFUSAL));
+        let (_origin, server, outcome) = upload(length, |peer| peer.send(REFUSAL));
         assert_eq!(whole(outcome), (413, "big".into()), "{length:?}");
         is_idle(&server, 0);
     }
 }
 
 #[test]
-fn an_early_answer_is_delivered_though_the_upstream_reads_no_more() {
+fn an_early_answer_is_delivered_though_the_upstream_reads_on() {
     for length in [BodyLength::Exactly(100_000_000), BodyLength::Chunked] {
-        // It neither reads nor closes, and would like to keep the connection: the gateway must not.
-        let ((_origin, server), outcome) = upload(length, |peer| {
+        // It would like to keep the connection too: the gateway must not.
+        let (_origin, server, outcome) = upload(length, |peer| {
             peer.send(OK);
-            while peer.body(1).len() == 1 {}
+            while peer.body(1000).len() == 1000 {}
         });
         assert_eq!(whole(outcome), (200, "hello".into()));
         is_idle(&server, 0);
+    }
+}
+
+#[test]
+fn an_early_answer_is_delivered_though_the_upstream_neither_reads_nor_closes() {
+    for length in [BodyLength::Exactly(100_000_000), BodyLength::Chunked] {
+        let handle = PhaseHandle { slot: Arc::default(), tick: Arc::default() };
+        let slot = handle.slot.clone();
+        let (hold, held) = std::sync::mpsc::channel::<()>();
+        let held = std::sync::Mutex::new(held);
+        let _adopted = adopt(handle);
+        let (_origin, server, outcome) = upload(length, move |peer| {
+            // The gateway is stuck: every buffer between is full.
+            let bound = Deadline::after(LONG);
+            while slot.read().0 != Phase::Upstream && !bound.has_passed() {
+                std::thread::yield_now();
+            }
+            peer.send(OK);
+            let _ = held.lock().unwrap().recv();
+        });
+        assert_eq!(whole(outcome), (200, "hello".into()));
+        is_idle(&server, 0);
+        drop(hold);
     }
 }
 
@@ -70,7 +95,7 @@ fn an_early_answer_is_delivered_while_the_client_is_waited_for() {
 #[test]
 fn an_upstream_that_leaves_without_a_word_during_an_upload_is_an_abort() {
     for length in [BodyLength::Exactly(100_000_000), BodyLength::Chunked] {
-        let ((_origin, server), outcome) = upload(length, |_| {});
+        let (_origin, server, outcome) = upload(length, |_| {});
         let error = fails(outcome, Reason::UpstreamAborted, "");
         assert_eq!((error.client, error.marks.attempts), (None, 1));
         is_idle(&server, 0);

@@ -21,11 +21,11 @@ fn the_access_log_is_combined_and_cannot_be_forged() {
     let origin = TestOrigin::echoing();
     let gateway = Setup::to(&origin).start();
     let mut client = gateway.client();
-    let fields = "User-Agent: a\"b\\c\x7f\u{e9}\r\nReferer: http://r.test/\r\n";
-    assert_eq!(client.request("GET", "/a%0d%0aFAKE?q=1", fields, b"").status, 200);
+    let fields = "User-Agent: a\"b\\c\u{e9}\r\nReferer: http://r.test/\r\n";
+    assert_eq!(client.request("GET", "/FAKE%22?q=%0d%0a", fields, b"").status, 200);
     let line = logged(&gateway, "FAKE");
     assert!(line.starts_with("127.0.0.1 - - ["), "{line}");
-    assert!(line.contains("\"GET /a%0d%0aFAKE?q=1 HTTP/1.1\" 200 "), "{line}");
+    assert!(line.contains("\"GET /FAKE%22?q=%0d%0a HTTP/1.1\" 200 "), "{line}");
     assert!(line.contains("\"http://r.test/\""), "{line}");
     assert!(line.bytes().all(|octet| (0x20..0x7f).contains(&octet)), "{line:?}");
     assert!(!line.contains("a\"b"), "{line}");
@@ -90,16 +90,19 @@ fn every_request_has_one_line() {
     assert_eq!(with(" 505 ").len(), 1, "{lines:?}");
 }
 
+/// Shown by what is said about a start that fails.
 #[test]
-fn log_levels_are_per_logger() {
-    let origin = TestOrigin::echoing();
-    let said = |level: &str| {
-        let mut gateway = Setup::to(&origin).set("logging.level.portcullis", level).start();
-        assert_eq!(gateway.get("/").status, 200);
-        gateway.stop();
-        gateway.process.stderr().len()
+fn log_levels_are_for_all_or_per_logger() {
+    let (_taken, address) = crate::support::socket::listen();
+    let failing = Setup::new().set("server.port", address.port().to_string());
+    let said = |keys: &[(&str, &str)]| {
+        let setup = keys.iter().fold(failing.clone(), |setup, (key, value)| setup.set(*key, *value));
+        setup.run_to_end(&["run"]).stderr.contains("cannot start")
     };
-    assert!(said("TRACE") > said("INFO"));
+    assert!(said(&[]));
+    assert!(!said(&[("logging.level.root", "OFF")]));
+    assert!(!said(&[("logging.level.portcullis", "OFF")]));
+    assert!(said(&[("logging.level.root", "OFF"), ("logging.level.portcullis", "ERROR")]));
 }
 
 #[test]

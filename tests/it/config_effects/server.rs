@@ -26,8 +26,8 @@ fn send_get(gateway: &TestGateway) -> RawClient {
 /// Lets every request go and checks that each is answered.
 #[track_caller]
 fn release_all(release: &Sender<()>, clients: &mut [RawClient]) {
+    clients.iter().for_each(|_| release.send(()).expect("the origin waits"));
     for client in clients {
-        release.send(()).expect("the origin waits");
         assert_eq!(client.response().text(), "released");
     }
 }
@@ -61,12 +61,7 @@ fn max_threads_bounds_what_is_served_at_once() {
         origin.wait_for_requests(2);
         wait::until("the third waits", || gateway.metric("portcullis_queue_waiting", "") == 1.0);
         assert_eq!(origin.requests().len(), 2, "{key}");
-        for _ in 0..3 {
-            release.send(()).expect("the origin waits");
-        }
-        for client in &mut clients {
-            assert_eq!(client.response().text(), "released");
-        }
+        release_all(&release, &mut clients);
         drop(clients);
         gateway.assert_quiet();
     }

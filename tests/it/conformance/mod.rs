@@ -47,7 +47,7 @@ fn lane() -> (TestGateway, Lane) {
     let setup = Setup::new()
         .url_route("up", "/**", &format!("http://{address}"))
         .set("zuul.sensitive-headers", "")
-        .set("zuul.host.socket-timeout-millis", LIMITS.upstream_timeout.as_millis().to_string())
+        .set("zuul.host.socketTimeoutMillis", LIMITS.upstream_timeout.as_millis().to_string())
         .set("server.tomcat.connection-timeout", format!("{}ms", LIMITS.header_timeout.as_millis()))
         .set("server.tomcat.max-threads", "8");
     let gateway = setup.start();

@@ -1,4 +1,4 @@
-//! The gateway under test: the real binary, as a process of its own, on ports that the system picks.
+//! The gateway under test: the real binary, as a process of its own (or as a value inside this one), on ports that the system picks.
 //!
 //! The only place that knows how it is started, what it says when it listens, and where it shows its gauges. A test says what differs from
 //! a calm default with [`Setup`], in the words of the configuration file.
@@ -9,6 +9,7 @@ use super::origin::TestOrigin;
 use super::parts::Scratch;
 use super::wait;
 use parking_lot::Mutex;
+use portcullis::server::{Server, StartError};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read};
@@ -34,6 +35,9 @@ impl Container {
         }
     }
 }
+
+/// Milliseconds that an upstream is given.
+const PATIENT: &str = "30000";
 
 /// Makes one test of each function, for each container.
 macro_rules! for_both_containers {
@@ -68,6 +72,9 @@ impl Setup {
             .set("management.server.address", "127.0.0.1")
             .set("management.server.port", "0")
             .set("management.endpoints.web.exposure.include", "*")
+            // Long enough that a test which is about something else never meets them.
+            .set("ribbon.ReadTimeout", PATIENT)
+            .set("zuul.host.socketTimeoutMillis", PATIENT)
     }
 
     /// One url route, `up`, that leads everything to `origin`.
@@ -155,14 +162,26 @@ impl Setup {
         }
     }
 
-    fn command(&self) -> (Scratch, Command) {
-        let scratch = Scratch::new();
+    /// Starts the gateway inside this process.
+    #[track_caller]
+    pub(crate) fn start_inside(&self) -> Result<Server, StartError> {
+        let loaded = portcullis::config::load_str(&self.yaml()).expect("the configuration is sound");
+        Server::start(loaded.config)
+    }
+
+    /// The keys as a configuration file.
+    fn yaml(&self) -> String {
         let mut yaml = String::new();
         for (key, value) in &self.keys {
             // JSON strings are YAML strings; a text binds to any type, as it does from the environment.
             let (key, value) = (serde_json::json!(key), serde_json::json!(value));
             writeln!(yaml, "{key}: {value}").expect("strings can be written to");
         }
+        yaml
+    }
+
+    fn command(&self) -> (Scratch, Command) {
+        let scratch = Scratch::new();
         let binary = env!("CARGO_BIN_EXE_portcullis");
         let mut command = match self.max_files {
             None => Command::new(binary),
@@ -173,7 +192,7 @@ impl Setup {
             }
         };
         command.current_dir(scratch.path()).stdin(Stdio::null()).env("RUST_BACKTRACE", "1");
-        command.arg("-c").arg(scratch.write("gateway.yaml", yaml));
+        command.arg("-c").arg(scratch.write("gateway.yaml", self.yaml()));
         for (name, content) in &self.files {
             command.arg("-c").arg(scratch.write(name, content));
         }
