@@ -8,6 +8,7 @@
 //! gateway's own, [`record`] is what the log and the counters are told. Containers call it; nothing here knows which.
 
 mod backend;
+mod debug;
 mod downstream;
 mod pages;
 mod record;
@@ -118,15 +119,13 @@ impl Gateway {
             Planned::Proxy(plan) => plan,
             own => return self.own_page(&own, request, client, record),
         };
-        let debug = exchange::debug_field(&plan);
+        record.planned(&plan);
         let Plan { route, method, target, fields, .. } = plan;
-        record.routed(route);
         let backend = self.backends.of(route)?;
         // Held until the last octet of the answer was sent or given up.
         let admitted = backend.admit()?;
         let outbound = OutboundRequest { method, target, fields };
-        let mut answer = backend.call(&admitted, (route, outbound), &mut worker.caller, client, record)?;
-        answer.fields.extend(debug);
+        let answer = backend.call(&admitted, (route, outbound), &mut worker.caller, client, record)?;
         relay::relay(answer, (route, request), &mut worker.buffers, client, record).map_err(|f| backend.failed(f))
     }
 
@@ -143,7 +142,8 @@ impl Gateway {
         let server = record.server();
         let failure =
             reply::Failure { reason: *reason, cause: *cause, message, backend: *backend, server: server.as_deref() };
-        let reply = self.errors.error(failure, Some(&request.head), SystemTime::now());
+        let mut reply = self.errors.error(failure, Some(&request.head), SystemTime::now());
+        reply.fields.extend(record.debug());
         record.replying(&reply);
         reply.send(&request.head, client)
     }

@@ -2,15 +2,17 @@
 //!
 //! A value that is passed down, never found through the thread: nothing of one request can show in the next one's line.
 
+use super::debug;
 use crate::access_log::Entry;
 use crate::client::{Ending, Refused, Request};
 use crate::counts::Ended;
+use crate::exchange::Plan;
 use crate::isolation::NoResult;
 use crate::reason::Reason;
 use crate::reply::Reply;
 use crate::router::Route;
 use crate::upstream::{Answer, CallError, CallMarks, Server};
-use http::{Method, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -21,6 +23,8 @@ pub(super) struct Record {
     received: Instant,
     route: Option<usize>,
     received_octets: u64,
+    /// The first step for `X-Zuul-Debug-Header`, where the answer is to carry it.
+    debug: Option<String>,
 }
 
 impl Record {
@@ -30,13 +34,24 @@ impl Record {
         let now = SystemTime::now();
         let mut entry = Entry::new(now.checked_sub(age).unwrap_or(now), peer);
         entry.times.queue = Some(request.queued);
-        Self { entry, received: request.received, route: None, received_octets: 0 }
+        Self { entry, received: request.received, route: None, received_octets: 0, debug: None }
     }
 
     /// A route took it.
     pub(super) fn routed(&mut self, route: &Route) {
         self.route = Some(route.index);
         self.entry.route = Some(route.name.clone());
+    }
+
+    /// It is to go upstream.
+    pub(super) fn planned(&mut self, plan: &Plan<'_>) {
+        self.routed(plan.route);
+        self.debug = plan.debug.then(|| debug::plan(&plan.route.mapping(), &plan.method, &plan.target));
+    }
+
+    /// `X-Zuul-Debug-Header` with what is known by now, where the answer is to carry it.
+    pub(super) fn debug(&self) -> Option<(&'static str, HeaderValue)> {
+        Some((debug::NAME, debug::steps(self.debug.as_ref()?, &self.entry)?))
     }
 
     /// This server is about to be asked.

@@ -48,6 +48,9 @@ pub(super) fn relay(
     buffers.head.clear();
     let mut head = HeadWriter::start(&mut buffers.head, answer.status);
     exchange::answer_fields(route, answer.version, &answer.fields, &mut head);
+    if let Some((name, value)) = record.debug() {
+        head.field(name, &value);
+    }
     head.finish(Tail { framing, persistence, now: SystemTime::now() });
     record.answering(answer.status);
     let out = Out { client, record, head: &mut buffers.head, framing, body_octets: 0 };

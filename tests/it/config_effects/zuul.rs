@@ -1,7 +1,8 @@
 //! `zuul.*`: what is left of routes, pools and debugging.
 
 use crate::support::gateway::{Setup, TestGateway, assert_reason};
-use crate::support::origin::{TestOrigin, ok};
+use crate::support::origin::{TestOrigin, answer, ok};
+use crate::support::socket::free_port;
 use crossbeam_channel::unbounded;
 
 /// Matching on the decoded path, or on the path as it came; forwarding is octet for octet either way.
@@ -58,14 +59,33 @@ fn thread_pools_can_be_separate() {
     separate.assert_quiet();
 }
 
+/// The steps of the request at hand, of a failed one too; of no other request, not even on the same connection and worker.
 #[test]
 fn debug_headers_are_sent_when_asked_for() {
     const HEADER: &str = "X-Zuul-Debug-Header";
-    let origin = TestOrigin::echoing();
-    let setup = Setup::to(&origin).set("zuul.includeDebugHeader", "true");
+    let origin = TestOrigin::answering(|_| answer("404 Not Found", "", b""));
+    let url = format!("http://127.0.0.1:{}", free_port());
+    let setup = Setup::to(&origin).url_route("dead", "/dead/**", &url).set("zuul.includeDebugHeader", "true");
+    let setup = setup.set("server.tomcat.max-threads", "1");
     let by_parameter = setup.clone().set("zuul.debug.parameter", "trace").start();
-    assert_eq!(by_parameter.get("/?debug=true").field(HEADER), None);
-    assert!(by_parameter.get("/?trace=true").field(HEADER).is_some_and(|value| value.contains("[[[")));
+    let mut client = by_parameter.client();
+    assert_eq!(client.get("/?debug=true").field(HEADER), None);
+    let steps = client.get("/x?trace=true").field(HEADER).expect("the field");
+    let (server, url) = (origin.address(), origin.url());
+    assert!(steps.starts_with("[[[queue: ") && steps.ends_with("ms]]]"), "{steps}");
+    for step in [
+        format!("[[[plan: /** -> {url}/**, GET /x?trace=true]]]"),
+        "[[[admission: up, started after 0.000ms]]]".into(),
+        format!("[[[server: {server}, attempts 1, connect "),
+        "[[[answer: 404 after ".into(),
+    ] {
+        assert!(steps.contains(&step), "{step} is not in {steps}");
+    }
+    let failed = client.get("/dead/1?trace=true");
+    assert_reason(&failed, 502, "connect_failed");
+    assert!(failed.field(HEADER).is_some_and(|steps| steps.ends_with("[[[failure: connect_failed]]]")));
+    assert_eq!(client.get("/").field(HEADER), None);
+    assert_eq!(client.get("/dead/1").field(HEADER), None);
     let always = setup.set("zuul.debug.request", "true").start();
     assert!(always.get("/").field(HEADER).is_some());
     let silent = Setup::to(&origin).set("zuul.debug.request", "true").start();
