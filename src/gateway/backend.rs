@@ -16,7 +16,7 @@ use crate::reason::{Cause, Reason};
 use crate::router::Route;
 use crate::scheduling;
 use crate::upstream::{
-    Answer, CallLimits, Caller, ConnectionLimit, OutboundRequest, ResolverTable, Server, TlsContext,
+    Alarm, Answer, CallLimits, Caller, ConnectionLimit, OutboundRequest, ResolverTable, Server, TlsContext,
 };
 use std::collections::HashMap;
 use std::io;
@@ -26,6 +26,7 @@ use std::time::Instant;
 /// Every backend by its id.
 pub(crate) struct Backends {
     by_id: HashMap<String, Backend>,
+    alarm: Arc<Alarm>,
     pools: Vec<Arc<Pool<Caller>>>,
 }
 
@@ -41,6 +42,7 @@ pub(crate) struct Backend {
 struct Shared {
     tls: TlsContext,
     resolver: Arc<ResolverTable>,
+    alarm: Arc<Alarm>,
     /// `zuul.host.max-total-connections`: one bound over all url routes.
     url_connections: Arc<ConnectionLimit>,
     pools: HashMap<String, Arc<Pool<Caller>>>,
@@ -49,14 +51,16 @@ struct Shared {
 impl Backends {
     /// Builds them all; connects to nothing.
     pub(crate) fn new(config: &Config) -> io::Result<Self> {
+        let alarm = Arc::default();
         let shared = Shared {
             tls: TlsContext::new().map_err(io::Error::other)?,
             resolver: ResolverTable::new()?,
-            url_connections: ConnectionLimit::new(config.zuul.host_max_total_connections),
+            url_connections: ConnectionLimit::watched(config.zuul.host_max_total_connections, &alarm),
+            alarm,
             pools: config.thread_pools.keys().map(|key| (key.clone(), pool(config, key))).collect(),
         };
         let by_id = config.backends.iter().map(|(id, backend)| (id.clone(), Backend::new(backend, &shared))).collect();
-        Ok(Self { by_id, pools: shared.pools.into_values().collect() })
+        Ok(Self { by_id, alarm: shared.alarm, pools: shared.pools.into_values().collect() })
     }
 
     /// The backend of `route`.
@@ -65,9 +69,19 @@ impl Backends {
         self.by_id.get(id).ok_or_else(|| Failure::new(Reason::NoServer, format!("no backend {id}")))
     }
 
-    /// Closes pooled connections that are too old or were closed by the upstream; the background thread calls it.
-    pub(crate) fn evict(&self, now: Instant) {
+    /// Closes pooled connections that are too old or were closed by the upstream; whether some are left. The background thread calls it.
+    pub(crate) fn evict(&self, now: Instant) -> bool {
         self.servers().for_each(|server| server.evict(now));
+        self.has_pooled()
+    }
+
+    /// Sleeps until a connection is pooled, or until the thread is unparked; the background thread calls it when none is.
+    pub(crate) fn sleep_until_pooled(&self) {
+        self.alarm.sleep_unless(|| self.has_pooled());
+    }
+
+    fn has_pooled(&self) -> bool {
+        self.servers().any(|server| server.pool().idle > 0)
     }
 
     fn servers(&self) -> impl Iterator<Item = &Arc<Server>> {
@@ -79,7 +93,7 @@ impl Backend {
     fn new(config: &Arc<BackendConfig>, shared: &Shared) -> Self {
         let total = match config.kind {
             BackendKind::Url => shared.url_connections.clone(),
-            BackendKind::Service => ConnectionLimit::new(config.max_total_connections),
+            BackendKind::Service => ConnectionLimit::watched(config.max_total_connections, &shared.alarm),
         };
         let server = |address| Server::new(config, address, total.clone(), &shared.resolver, &shared.tls);
         let isolation = match &config.isolation {

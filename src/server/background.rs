@@ -3,39 +3,45 @@
 //! It looks once a second while some connection is pooled, and sleeps for good while none is: an idle gateway makes no wake-ups.
 
 use crate::gateway::Backends;
-use crossbeam_channel::{Receiver, Sender, bounded};
 use std::io;
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// The thread; dropping it ends it.
 pub(super) struct Background {
-    end: Option<Sender<()>>,
+    ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Background {
     pub(super) fn start(backends: Arc<Backends>) -> io::Result<Self> {
-        let (end, ended) = bounded(0);
-        let thread = std::thread::Builder::new().name("background".into()).spawn(move || run(&backends, &ended))?;
-        Ok(Self { end: Some(end), thread: Some(thread) })
+        let ended = Arc::new(AtomicBool::new(false));
+        let flag = ended.clone();
+        let thread = thread::Builder::new().name("background".into()).spawn(move || run(&backends, &flag))?;
+        Ok(Self { ended, thread: Some(thread) })
     }
 }
 
-/// The channel carries nothing: its other end going away is the signal.
-fn run(backends: &Backends, ended: &Receiver<()>) {
-    while ended.recv_timeout(PERIOD).is_err_and(|error| error.is_timeout()) {
-        backends.evict(Instant::now());
+/// Who raises the flag unparks the thread afterwards, which ends either wait, the next one too.
+fn run(backends: &Backends, ended: &AtomicBool) {
+    while !ended.load(Relaxed) {
+        if backends.evict(Instant::now()) {
+            thread::park_timeout(PERIOD);
+        } else {
+            backends.sleep_until_pooled();
+        }
     }
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
-        drop(self.end.take());
+        self.ended.store(true, Relaxed);
         if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
             let _ = thread.join();
         }
     }

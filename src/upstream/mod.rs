@@ -11,6 +11,7 @@
 //! lines of more than 20 octets. An answer that comes during an upload ends the upload: there is no full duplex.
 
 mod agent;
+mod alarm;
 mod body;
 mod buffers;
 mod cell;
@@ -31,6 +32,7 @@ mod tests;
 mod tls;
 mod upload;
 
+pub use alarm::Alarm;
 pub use body::AnswerBody;
 pub use error::CallError;
 pub use pool::{ConnectionLimit, PoolCounts};

@@ -8,6 +8,7 @@
 //! closed outside. After each change the line is served in order of arrival, so that room left over is room that nobody waiting can use,
 //! and newcomers overtake no one who waits for the same. Only [`super::lease`] takes connections from here and gives them back.
 
+use super::alarm::Alarm;
 use super::link::Link;
 use crate::cancel::{Cancelled, ShutDown};
 use crate::deadline::Deadline;
@@ -20,6 +21,8 @@ use std::time::Instant;
 pub struct ConnectionLimit {
     max_total: usize,
     state: Mutex<State>,
+    /// Of who looks after idle connections.
+    alarm: Arc<Alarm>,
 }
 
 #[derive(Default)]
@@ -95,7 +98,12 @@ pub struct PoolCounts {
 impl ConnectionLimit {
     /// At most `max_total` connections, at least one.
     pub fn new(max_total: usize) -> Arc<Self> {
-        Arc::new(Self { max_total: max_total.max(1), state: Mutex::default() })
+        Self::watched(max_total, &Arc::default())
+    }
+
+    /// The same; the alarm rings when a connection is pooled, for who calls [`Server::evict`](super::Server::evict) and may be asleep.
+    pub fn watched(max_total: usize, alarm: &Arc<Alarm>) -> Arc<Self> {
+        Arc::new(Self { max_total: max_total.max(1), state: Mutex::default(), alarm: alarm.clone() })
     }
 
     /// The most connections there can be.
@@ -177,6 +185,7 @@ impl ConnectionLimit {
         state.shelves[shelf].idle.push(Idle { link, since: now });
         let evicted = state.serve_line(self.max_total);
         drop(state);
+        self.alarm.ring();
         drop(evicted);
     }
 

@@ -99,7 +99,7 @@ impl Server {
     }
 
     /// Closes idle connections that are too old, were closed by the server, or lead to an address that its name no longer has. To be
-    /// called now and then from a background thread.
+    /// called now and then from a background thread while [`PoolCounts::idle`] is not zero.
     pub fn evict(&self, now: Instant) {
         self.notice_addresses();
         let Some(since) = now.checked_sub(WARM) else { return };
@@ -182,6 +182,8 @@ impl Server {
         let failed = |why: String| Fault::new(Reason::ConnectFailed, why);
         let tls = self.tls.as_ref().map(|tls| tls.as_ref().map_err(|why| failed(why.clone()))).transpose()?;
         let found = self.resolver.addresses(&self.address.host, by).map_err(failed)?;
+        // Who looks after the pool may be asleep, and a connection to an address that is not known would never be kept.
+        self.notice_addresses();
         let addresses: Vec<_> = found.iter().map(|ip| SocketAddr::new(*ip, self.address.port)).collect();
         Link::open(&addresses, tls, by)
     }

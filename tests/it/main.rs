@@ -36,6 +36,9 @@ mod timeouts;
 /// Bodies on the move, and ends on either side.
 mod streaming;
 
+/// A gateway that has nothing to do.
+mod rest;
+
 /// The end of a gateway.
 mod shutdown;
 

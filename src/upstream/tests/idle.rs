@@ -67,6 +67,28 @@ fn connections_to_vanished_addresses_are_drained() {
     is_idle(&server, 0);
 }
 
+/// Whoever evicts sleeps while nothing is pooled, and learns nothing of names meanwhile.
+#[test]
+fn connections_to_addresses_that_nobody_noticed_are_kept() {
+    let origin = Origin::answering(OK);
+    let moved = Arc::new(AtomicBool::new(false));
+    let has_moved = moved.clone();
+    let look_up = move |_: &str| Ok(vec![[127, 0, 0, if has_moved.load(SeqCst) { 1 } else { 9 }].into()]);
+    let pace = Pace { refresh: Duration::from_millis(1), floor: Duration::from_millis(1) };
+    let table = ResolverTable::with_look_up(Box::new(look_up), pace).unwrap();
+    let address = ServerAddress { scheme: Scheme::Http, host: "up.test".into(), port: origin.address.port() };
+    let server = Server::new(&backend(5), &address, ConnectionLimit::new(9), &table, &no_tls());
+    let bound = Instant::now() + LONG;
+    while table.known("up.test").is_none() && Instant::now() < bound {
+        std::thread::yield_now();
+    }
+    server.evict(Instant::now());
+    moved.store(true, SeqCst);
+    while get(&server).is_err() && Instant::now() < bound {}
+    whole(get(&server));
+    is_idle(&server, 1);
+}
+
 #[test]
 fn a_connection_that_has_lived_long_enough_is_not_kept() {
     let origin = Origin::answering(OK);
