@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const LISTENER: u64 = u64::MAX;
 const PARENT: u64 = u64::MAX - 1;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 48\r\n\r\n\
-    [{\"id\":1,\"name\":\"anvil\"},{\"id\":2,\"name\":\"rope\"}] ";
+    [{\"id\":1,\"name\":\"anvil\"},{\"id\":2,\"name\":\"rope\"}]";
 
 struct Backend {
     epoll: std::os::fd::OwnedFd,
@@ -114,5 +114,17 @@ impl Backend {
         if !matches!(sent, Some(Ok(n)) if n == ANSWER.len()) {
             self.connections.remove(&id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_tells_its_true_length() {
+        let text = std::str::from_utf8(ANSWER).expect("text");
+        let (head, body) = text.split_once("\r\n\r\n").expect("a body");
+        assert!(head.contains(&format!("Content-Length: {}", body.len())));
     }
 }

@@ -62,7 +62,7 @@ enum Command {
     },
     /// Tells which route a request hits, and what the upstream would see.
     Routes {
-        /// [METHOD] PATH; without them, all routes.
+        /// PATH, or METHOD and PATH; without them, all routes.
         #[arg(num_args = 0..=2)]
         request: Vec<String>,
     },

@@ -3,7 +3,7 @@
 //! They are written straight into the head that goes to the client, without a map in between. Status line, Date, Connection and the framing
 //! lines are `wire::response`'s, which also knows which answers have no body.
 
-use super::{Named, via};
+use super::{Named, Plan, via};
 use crate::router::Route;
 use crate::wire::response::HeadWriter;
 use http::header::CONNECTION;
@@ -17,6 +17,14 @@ pub fn answer_fields(route: &Route, received: Version, upstream: &HeaderMap, hea
     if !route.answer_fields.drops(b"via") {
         head.field("via", &via::member(received));
     }
+}
+
+/// `X-Zuul-Debug-Header`, where routing is to be debugged: the route, and what went upstream, bracketed as Zuul brackets its lines.
+pub fn debug_field(plan: &Plan<'_>) -> Option<(HeaderName, HeaderValue)> {
+    const NAME: HeaderName = HeaderName::from_static("x-zuul-debug-header");
+    let Plan { route, method, target, debug: true, .. } = plan else { return None };
+    let line = [b"[[[", route.config.id.as_bytes(), b": ", method.as_str().as_bytes(), b" ", target, b"]]]"].concat();
+    Some((NAME, HeaderValue::from_bytes(&line).ok()?))
 }
 
 /// The fields of an interim (1xx) answer that the client sees: what is dropped from a final one must not get out this way.

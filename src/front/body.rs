@@ -79,6 +79,11 @@ impl Body {
         Ok(decoded)
     }
 
+    /// Whether the rest may have arrived although its length is not known.
+    pub(super) fn may_be_here(&self) -> bool {
+        matches!(self.left, Left::Chunked(_)) && !self.continue_due
+    }
+
     /// Whether the rest can be read for the sake of the next request: not more than `most` octets, as far as that is known, and no
     /// client that still waits to be asked for it.
     pub(super) fn is_swallowable(&self, most: Option<u64>) -> bool {

@@ -3,7 +3,7 @@
 //! The one place of the front that asks for the time; everything pure gets it as an argument.
 
 use super::sleep::NEVER;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock(Instant);
@@ -15,6 +15,11 @@ impl Clock {
 
     pub(super) fn now(self) -> Instant {
         Instant::now()
+    }
+
+    /// The time of day, for the `Date` of an answer.
+    pub(super) fn wall(self) -> SystemTime {
+        SystemTime::now()
     }
 
     /// The millisecond in which `moment` lies.

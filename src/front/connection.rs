@@ -17,7 +17,7 @@ use crate::wire::head::RequestHead;
 use crate::wire::{HeadError, framing};
 use std::net::TcpStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// Requests served in line before others get a turn.
 const IN_LINE: u32 = 16;
@@ -164,7 +164,7 @@ impl<H: Handler> Worker<'_, H> {
 
     fn bad_head(&self, socket: &TcpStream, state: &State, error: HeadError) -> After {
         let since = state.head_since.unwrap_or_else(|| self.shared.clock.now());
-        let sent = send_at_once(socket, &reply::head_error(&error, SystemTime::now()));
+        let sent = send_at_once(socket, &reply::head_error(&error, self.shared.clock.wall()));
         self.shared.tell_refused(&Refused { reason: error.reason(), peer: state.peer, since, sent });
         After::Linger
     }

@@ -125,7 +125,7 @@ impl<'a> NativeClient<'a> {
         if self.muted {
             // A failure leaves only hang-ups reported. The keep-alive timeout then closes the connection.
             let _ = self.link.shared.ready.unmute(self.link.socket, self.link.owned.token());
-            self.link.input.drained = false;
+            self.link.input.drained = false; // what stands behind the body was not looked at
         }
         Outcome { wrote: self.wrote, failed: self.failed }
     }
@@ -169,7 +169,6 @@ impl<'a> NativeClient<'a> {
         };
         let most = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let received = receive_now(self.link.socket, &mut into[..most]);
-        self.link.input.drained = false; // what stands behind the body was not looked at
         let Received::Octets(octets) = received else { return Ok((received, None)) };
         self.body.took_directly(octets);
         Ok((received, Some(octets)))
@@ -330,7 +329,9 @@ impl Client for NativeClient<'_> {
     }
 
     fn may_persist(&mut self) -> bool {
-        let persists = self.can_persist();
+        // The end of a chunked body often came with its beginning: then there is nothing to fear of it.
+        let persists = self.can_persist()
+            || (self.body.may_be_here() && self.discard(Deadline::after(Duration::ZERO)) && self.can_persist());
         self.told = Some(persists);
         persists
     }

@@ -13,7 +13,7 @@ use crate::reply;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::net::{SocketAddr, TcpStream};
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 impl Shared {
     /// Refuses the request of a connection that kept octets of it, or has some to read. Since when it waited is for the log.
@@ -43,7 +43,7 @@ impl Shared {
     }
 
     fn send_refusal(&self, socket: &TcpStream, reason: Reason) -> usize {
-        let now = SystemTime::now();
+        let now = self.clock.wall();
         send_at_once(socket, &reply::canned_refusal(reason, reply::retry_after(now), now))
     }
 

@@ -117,13 +117,15 @@ impl Gateway {
             Planned::Proxy(plan) => plan,
             own => return self.own_page(&own, request, client, record),
         };
+        let debug = exchange::debug_field(&plan);
         let Plan { route, method, target, fields, .. } = plan;
         record.routed(route);
         let backend = self.backends.of(route)?;
         // Held until the last octet of the answer was sent or given up.
         let admitted = backend.admit()?;
         let outbound = OutboundRequest { method, target, fields };
-        let answer = backend.call(&admitted, (route, outbound), &mut worker.caller, client, record)?;
+        let mut answer = backend.call(&admitted, (route, outbound), &mut worker.caller, client, record)?;
+        answer.fields.extend(debug);
         relay::relay(answer, (route, request), &mut worker.buffers, client, record)
     }
 

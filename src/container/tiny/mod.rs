@@ -6,7 +6,7 @@
 //!
 //! The crate parses leniently, frames bodies by its own rules and never lends a socket. So every head is read a second time, strictly; what
 //! is in doubt is refused and its connection condemned; an answer that must not look whole ends in a reset. What is left is told by
-//! [`shortcomings`]. [`TinyFront`] has the shape of the native front.
+//! [`shortcomings()`]. [`TinyFront`] has the shape of the native front.
 
 mod body;
 mod client;

@@ -108,8 +108,13 @@ fn an_idle_front_makes_no_wake_ups() {
         }
         assert!(Instant::now() < until, "it ticks on");
     }
-    clients[0].get("/echo");
-    clients[0].expect("");
+    // Now that the housekeeper sleeps: the last idle worker must wake it when it gets busy, or nobody would see who comes next.
+    clients[0].get("/wait");
+    clients[1].get("/echo");
+    front.wait_for("portcullis.queue.waiting", |n| n == 1.0);
+    front.go();
+    clients[0].expect("waited");
+    clients[1].expect("");
     drop(clients);
     front.ends_clean();
 }
