@@ -52,8 +52,8 @@ fn report(config: &Config, router: &Router) -> String {
 fn routes(out: &mut String, router: &Router) {
     let _ = writeln!(out, "routes, in the order in which they are tried:");
     for route in router.routes() {
-        let withheld: Vec<&str> = route.withheld.iter().map(String::as_str).collect();
-        let _ = writeln!(out, "  {:<16} {}; not passed on: {}", route.config.id, route.mapping(), withheld.join(", "));
+        let _ =
+            writeln!(out, "  {:<16} {}; not passed on: {}", route.config.id, route.mapping(), route.withheld_names());
     }
     if router.routes().is_empty() {
         let _ = writeln!(out, "  none: every request is answered with 404");
@@ -131,8 +131,8 @@ fn threads(out: &mut String, config: &Config) {
     );
 }
 
-/// main, signals, acceptor, housekeeper, background, log.
-const FIXED_THREADS: usize = 6;
+/// main, signals, acceptor, housekeeper, background, resolver, log; at the end, drain.
+const FIXED_THREADS: usize = 8;
 /// Acceptor, housekeeper and the workers of the management listener; the example service has as many.
 const SIDE_FRONT_THREADS: usize = 2 + server::SIDE_WORKERS;
 

@@ -144,6 +144,12 @@ impl Route {
         }
     }
 
+    /// The fields that are not passed on, for the same lines: `cookie, set-cookie`, or `nothing`.
+    pub fn withheld_names(&self) -> String {
+        let names: Vec<&str> = self.withheld.iter().map(String::as_str).collect();
+        if names.is_empty() { "nothing".into() } else { names.join(", ") }
+    }
+
     /// Whether it leads to one of the gateway's own pages.
     pub fn is_forward(&self) -> bool {
         matches!(self.config.target, RouteTarget::Forward(_))

@@ -109,7 +109,7 @@ fn row(keys: &[&Key]) -> String {
         Effect::MatchingOnly => ("matching", plain(key.doc)),
         Effect::Inert(reason) => ("none", plain(reason)),
         Effect::Later("it is not built") => ("later", plain(key.doc)),
-        Effect::Later(reason) => ("later", format!("{} ({})", plain(key.doc), plain(reason))),
+        Effect::Later(reason) => ("later", format!("{} Until then: {}.", plain(key.doc), plain(reason))),
     };
     format!("| {} | {default} | {effect} | {text} |\n", names.join(", "))
 }
