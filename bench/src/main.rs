@@ -42,6 +42,10 @@ enum Command {
     },
 }
 
+/// As in portcullis itself, which runs in this binary too.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Quick(options) => quick::run(&options),
