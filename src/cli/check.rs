@@ -121,20 +121,21 @@ fn pool(config: &Config, key: &str) -> String {
 
 fn threads(out: &mut String, config: &Config) {
     let pools: usize = config.thread_pools.values().map(|pool| pool.maximum_size).sum();
-    let side_fronts = usize::from(config.management.port.is_some()) + usize::from(config.gateway.example.is_some());
-    let most = config.server.max_threads + pools + FIXED_THREADS + side_fronts * SIDE_FRONT_THREADS;
+    let management = config.management.port.map_or(0, |_| FRONT_THREADS + server::SIDE_WORKERS);
+    let example = config.gateway.example.as_ref().map_or(0, |_| FRONT_THREADS + server::EXAMPLE_WORKERS);
+    let others = FIXED_THREADS + FRONT_THREADS + management + example;
+    let most = config.server.max_threads + pools + others;
     let _ = writeln!(
         out,
-        "\nthreads: at most {most} ({} workers, {pools} in isolation pools, {} others)",
+        "\nthreads: at most {most} ({} workers, {pools} in isolation pools, {others} others)",
         config.server.max_threads,
-        most - pools - config.server.max_threads
     );
 }
 
-/// main, signals, acceptor, housekeeper, background, log.
+/// main, signals, drain, background, resolver, log.
 const FIXED_THREADS: usize = 6;
-/// Acceptor, housekeeper and the workers of the management listener; the example service has as many.
-const SIDE_FRONT_THREADS: usize = 2 + server::SIDE_WORKERS;
+/// Acceptor and housekeeper of one listener.
+const FRONT_THREADS: usize = 2;
 
 fn container(out: &mut String, config: &Config) {
     if config.gateway.container == Container::TinyHttp {
@@ -230,12 +231,13 @@ mod tests {
 
     #[test]
     fn threads_are_added_up() {
-        says(ONE, &["threads: at most 206 (200 workers, 0 in isolation pools, 6 others)\n"]);
+        says(ONE, &["threads: at most 208 (200 workers, 0 in isolation pools, 8 others)\n"]);
         let more = "server.tomcat.max-threads: 50\nmanagement.server.port: 1\nzuul.ribbon-isolation-strategy: THREAD\n";
         says(
             &format!("{ONE}{more}zuul.routes.s: /s/**\n"),
-            &["threads: at most 70 (50 workers, 10 in isolation pools, 10 others)\n"],
+            &["threads: at most 72 (50 workers, 10 in isolation pools, 12 others)\n"],
         );
+        says("gateway.example.port: 1", &["threads: at most 410 (200 workers, 0 in isolation pools, 210 others)\n"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The start, step by step: what others need comes first, what lets clients in comes last.
 
 use super::background::Background;
-use super::{Main, SIDE_WORKERS, Server, StartError};
+use super::{EXAMPLE_WORKERS, Main, SIDE_WORKERS, Server, StartError};
 use crate::access_log::AccessLog;
 use crate::client::Handler;
 use crate::config::Config;
@@ -84,7 +84,8 @@ fn route_line(route: &Route) -> RouteLine {
 fn example(config: &Config) -> Result<Option<Front>, StartError> {
     let Some(example) = &config.gateway.example else { return Ok(None) };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, example.port));
-    let front = side_front("example", address, Arc::new(Example::new()))?;
+    let few = FrontConfig::small("example", address, SIDE_WORKERS);
+    let front = side_front(FrontConfig { max_threads: EXAMPLE_WORKERS, ..few }, Example::new())?;
     info!("embedded example service on {}", front.local_addr());
     Ok(Some(front))
 }
@@ -92,12 +93,13 @@ fn example(config: &Config) -> Result<Option<Front>, StartError> {
 fn management(config: &Config, actuator: &Arc<Actuator>) -> Result<Option<Front>, StartError> {
     let Some(port) = config.management.port else { return Ok(None) };
     let address = SocketAddr::new(config.management.address.unwrap_or(config.server.address), port);
-    side_front("management", address, Arc::new(ManagementHandler::new(actuator.clone()))).map(Some)
+    let config = FrontConfig::small("management", address, SIDE_WORKERS);
+    side_front(config, ManagementHandler::new(actuator.clone())).map(Some)
 }
 
-fn side_front<H: Handler>(name: &'static str, address: SocketAddr, handler: Arc<H>) -> Result<Front, StartError> {
-    let failed = StartError::of(format!("the {name} listener on {address}"));
-    Front::start(FrontConfig::small(name, address, SIDE_WORKERS), handler).map_err(failed)
+fn side_front<H: Handler>(config: FrontConfig, handler: H) -> Result<Front, StartError> {
+    let failed = StartError::of(format!("the {} listener on {}", config.name, config.address));
+    Front::start(config, Arc::new(handler)).map_err(failed)
 }
 
 fn main_container(config: &Config, gateway: Arc<Gateway>) -> Result<Main, StartError> {
