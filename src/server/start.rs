@@ -5,16 +5,17 @@ use super::{EXAMPLE_WORKERS, Main, SIDE_WORKERS, Server, StartError};
 use crate::access_log::AccessLog;
 use crate::client::Handler;
 use crate::config::Config;
-use crate::config::model::Container;
+use crate::config::model::{Container, ServerAddress};
 use crate::container::tiny::{TinyConfig, TinyFront};
 use crate::counts::Counts;
 use crate::example::Example;
 use crate::front::{Front, FrontConfig};
 use crate::gateway::{Backends, Gateway, Parts};
-use crate::management::{Actuator, Health, ManagementHandler, ProcessMeters, RouteLine, Sources};
+use crate::management::{Actuator, Component, Health, ManagementHandler, ProcessMeters, RouteLine, Sources, Status};
 use crate::metrics::{Collect, Registry};
 use crate::router::{Route, Router};
 use log::info;
+use serde_json::json;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -56,13 +57,22 @@ fn router(config: &Config) -> Result<Router, StartError> {
 }
 
 fn actuator(config: &Config, router: &Arc<Router>, registry: &Arc<Registry>, draining: &Arc<AtomicBool>) -> Actuator {
-    let (router, draining) = (router.clone(), draining.clone());
+    let (router, draining, backends) = (router.clone(), draining.clone(), backends_component(config));
     let sources = Sources {
         collect: vec![registry.clone()],
         routes: Arc::new(move || router.routes().iter().map(|route| route_line(route)).collect()),
-        health: Arc::new(move || Health { draining: draining.load(Relaxed), components: Vec::new() }),
+        health: Arc::new(move || Health { draining: draining.load(Relaxed), components: vec![backends.clone()] }),
     };
     Actuator::new(&config.management, sources)
+}
+
+/// What is known of backends without asking them: their servers. Nobody probes these, so their state is unknown, and counts for nothing.
+fn backends_component(config: &Config) -> Component {
+    let details = config.backends.values().map(|backend| {
+        let servers: Vec<String> = backend.servers.iter().map(ServerAddress::authority).collect();
+        (backend.id.clone(), json!({ "servers": servers }))
+    });
+    Component { name: "backends", status: Status::Unknown, details: details.collect() }
 }
 
 fn route_line(route: &Route) -> RouteLine {
