@@ -52,8 +52,8 @@ fn report(config: &Config, router: &Router) -> String {
 fn routes(out: &mut String, router: &Router) {
     let _ = writeln!(out, "routes, in the order in which they are tried:");
     for route in router.routes() {
-        let withheld: Vec<&str> = route.withheld.iter().map(String::as_str).collect();
-        let _ = writeln!(out, "  {:<16} {}; not passed on: {}", route.config.id, route.mapping(), withheld.join(", "));
+        let _ =
+            writeln!(out, "  {:<16} {}; not passed on: {}", route.config.id, route.mapping(), route.withheld_names());
     }
     if router.routes().is_empty() {
         let _ = writeln!(out, "  none: every request is answered with 404");
@@ -244,7 +244,7 @@ mod tests {
     fn what_is_worth_a_second_look_is_told() {
         let narrow = format!("{ONE}zuul.routes.sale: {{path: /shop/sale/**, url: 'http://h:81'}}\n");
         let shadow = "  - zuul.routes.sale: never reached: the earlier route shop (/shop/**) takes everything";
-        says(&narrow, &["worth a second look:", shadow, "  - zuul.sensitive-headers: "]);
+        says(&narrow, &["warnings, each worth a second look:", shadow, "  - zuul.sensitive-headers: "]);
         assert!(!report_on(ONE).contains("tiny-http"));
         says(
             "server.container: tiny-http",

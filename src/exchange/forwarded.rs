@@ -9,6 +9,7 @@ use crate::router::Route;
 use crate::router::fields::ForwardedField;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use std::net::IpAddr;
 
 static NAMES: [HeaderName; 5] = [
     HeaderName::from_static(ForwardedField::For.name()),
@@ -72,7 +73,7 @@ pub(super) struct Forwarding<'a> {
 impl Forwarding<'_> {
     /// Adds the fields that the route's table doesn't drop.
     pub(super) fn insert_into(&self, fields: &mut HeaderMap) {
-        let wanted = |field: &ForwardedField| !self.route.request_fields.drops(field.name().as_bytes());
+        let wanted = |field: &ForwardedField| self.route.adds.forwarded[*field as usize];
         for field in ForwardedField::ALL.into_iter().filter(wanted) {
             if let Some(value) = self.value(field) {
                 fields.insert(&NAMES[field as usize], value);
@@ -83,7 +84,7 @@ impl Forwarding<'_> {
     fn value(&self, field: ForwardedField) -> Option<HeaderValue> {
         let before = self.inbound.get(field);
         let own = match field {
-            ForwardedField::For => Bytes::from(self.peer.remote.ip().to_canonical().to_string()),
+            ForwardedField::For => address(self.peer.remote.ip().to_canonical()),
             ForwardedField::Host => self.asked.host.clone(),
             ForwardedField::Proto => Bytes::from_static(self.peer.scheme().as_bytes()),
             ForwardedField::Port if before.is_none() => port(self.inbound.get(ForwardedField::Proto), self.asked),
@@ -96,6 +97,32 @@ impl Forwarding<'_> {
         };
         HeaderValue::from_maybe_shared(value).ok()
     }
+}
+
+/// The bare address. IPv4 is written by hand: it is on the way of every request, and the formatter costs ten times as much.
+fn address(ip: IpAddr) -> Bytes {
+    let IpAddr::V4(ip) = ip else { return Bytes::from(ip.to_string()) };
+    let mut text = [0; 15];
+    let mut end = 0;
+    for (at, octet) in ip.octets().into_iter().enumerate() {
+        let digits = [octet / 100, octet / 10 % 10, octet % 10];
+        let skipped = if octet >= 100 {
+            0
+        } else if octet >= 10 {
+            1
+        } else {
+            2
+        };
+        if at > 0 {
+            text[end] = b'.';
+            end += 1;
+        }
+        for digit in &digits[skipped..] {
+            text[end] = b'0' + digit;
+            end += 1;
+        }
+    }
+    Bytes::copy_from_slice(&text[..end])
 }
 
 /// Zuul's guess when a proxy told the protocol but not the port: one default port for each protocol, then our own.

@@ -96,8 +96,7 @@ impl Passage<'_> {
         if self.passes >= via::MOST_PASSES {
             return Err(Refusal::bad_request("loop: Via names this gateway too often"));
         }
-        let drops = |name: &HeaderName| self.route.request_fields.drops(name.as_str().as_bytes());
-        let (adds_host, adds_via) = (rules.add_host_header && !drops(&HOST), !drops(&VIA));
+        let (adds_host, adds_via) = (rules.add_host_header && self.route.adds.host, self.route.adds.via);
         if adds_host || rules.add_proxy_headers {
             let asked = Asked::of(self.authority(), peer);
             if rules.add_proxy_headers {
@@ -109,7 +108,8 @@ impl Passage<'_> {
             }
         }
         if adds_via {
-            let all = via::appended(self.fields.get_all(VIA), &via::member(self.head.version()));
+            let ours = via::member(self.head.version());
+            let all = if self.fields.contains_key(VIA) { via::appended(self.fields.get_all(VIA), &ours) } else { ours };
             self.fields.insert(VIA, all);
         }
         Ok(self.fields)

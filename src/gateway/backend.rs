@@ -36,6 +36,8 @@ pub(crate) struct Backend {
     name: Arc<str>,
     balancer: Balancer,
     isolation: Isolation<Caller>,
+    /// The limits of each of its calls, but for the deadline.
+    limits: CallLimits,
 }
 
 /// What backends share while they are built.
@@ -107,6 +109,12 @@ impl Backend {
             name: config.id.as_str().into(),
             balancer: Balancer::new(config.servers.iter().map(server).collect()),
             isolation,
+            limits: CallLimits {
+                deadline: Deadline::NEVER,
+                connect_timeout: config.connect_timeout,
+                read_timeout: config.read_timeout,
+                connection_request_timeout: config.connection_request_timeout,
+            },
             config: config.clone(),
         }
     }
@@ -131,9 +139,9 @@ impl Backend {
         let cancel = client.cancel();
         let mut client = Attended { client, route, received: record.received_octets() };
         let parties = Parties { local: caller, client: &mut client, deadline, cancel: &cancel };
-        let (server, config) = (server.clone(), self.config.clone());
+        let (server, limits) = (server.clone(), self.limits);
         let outcome = admitted.call(parties, move |caller, downstream, deadline, cancel| {
-            caller.call(&server, request, downstream, &limits(&config, deadline), cancel)
+            caller.call(&server, request, downstream, &CallLimits { deadline, ..limits }, cancel)
         });
         record.called(admitted.waited(), &outcome);
         match outcome {
@@ -167,15 +175,6 @@ impl Collect for Backends {
         }
         self.pools.iter().for_each(|pool| pool.collect(sink));
         self.servers().for_each(|server| server.collect(sink));
-    }
-}
-
-fn limits(config: &BackendConfig, deadline: Deadline) -> CallLimits {
-    CallLimits {
-        deadline,
-        connect_timeout: config.connect_timeout,
-        read_timeout: config.read_timeout,
-        connection_request_timeout: config.connection_request_timeout,
     }
 }
 

@@ -9,7 +9,7 @@
 //! ```
 
 use super::ant::{Pattern, segments};
-use super::fields::{FieldTable, withheld};
+use super::fields::{FieldTable, ForwardedField, withheld};
 use super::path::MatchPath;
 use crate::config::model::{RouteConfig, RouteTarget, ZuulConfig};
 use bytes::Bytes;
@@ -42,10 +42,27 @@ pub struct Route {
     pub(crate) prefix_value: Option<HeaderValue>,
     pub(crate) request_fields: FieldTable,
     pub(crate) answer_fields: FieldTable,
+    pub(crate) adds: Adds,
     pub(super) pattern: Pattern,
     strip: Strip,
     /// Stands before what is forwarded; no slash at its end.
     base: String,
+}
+
+/// Which fields of the gateway's own a request is given: those whose names the configuration does not drop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Adds {
+    /// By the number of each.
+    pub(crate) forwarded: [bool; ForwardedField::ALL.len()],
+    pub(crate) via: bool,
+    pub(crate) host: bool,
+}
+
+impl Adds {
+    fn of(table: &FieldTable) -> Self {
+        let forwarded = ForwardedField::ALL.map(|field| !table.drops(field.name().as_bytes()));
+        Self { forwarded, via: !table.drops(b"via"), host: !table.drops(b"host") }
+    }
 }
 
 /// How many leading segments are the prefix's, and how many of the pattern's own go with them.
@@ -79,6 +96,7 @@ impl Route {
         let prefix_value =
             HeaderValue::from_bytes(prefix.as_bytes()).map_err(|_| fault("holds a control character".into()))?;
         let (location, base, backend) = destination(config);
+        let request_fields = FieldTable::for_requests(zuul, config);
         Ok(Self {
             name: config.id.as_str().into(),
             index: 0,
@@ -89,7 +107,8 @@ impl Route {
             location,
             backend,
             withheld: withheld(zuul, config),
-            request_fields: FieldTable::for_requests(zuul, config),
+            adds: Adds::of(&request_fields),
+            request_fields,
             answer_fields: FieldTable::for_answers(zuul, config),
             pattern,
             strip,
@@ -123,6 +142,12 @@ impl Route {
             }
             RouteTarget::Forward(_) => format!("{} -> {}{}", self.full_path, self.location, self.forwarded_path),
         }
+    }
+
+    /// The fields that are not passed on, for the same lines: `cookie, set-cookie`, or `nothing`.
+    pub fn withheld_names(&self) -> String {
+        let names: Vec<&str> = self.withheld.iter().map(String::as_str).collect();
+        if names.is_empty() { "nothing".into() } else { names.join(", ") }
     }
 
     /// Whether it leads to one of the gateway's own pages.

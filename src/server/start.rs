@@ -133,8 +133,7 @@ impl Main {
 /// What an operator wants to see first: each mapping, what it withholds, and where to connect.
 fn announce(router: &Router, address: SocketAddr, management: Option<&Front>) {
     for route in router.routes() {
-        let withheld: Vec<&str> = route.withheld.iter().map(String::as_str).collect();
-        info!("route {}: {}; not passed on: {}", route.config.id, route.mapping(), withheld.join(", "));
+        info!("route {}: {}; not passed on: {}", route.config.id, route.mapping(), route.withheld_names());
     }
     if let Some(management) = management {
         info!("management on {}", management.local_addr());

@@ -48,6 +48,9 @@ mod management;
 /// What each key does.
 mod config_effects;
 
+/// The README against the product.
+mod readme;
+
 /// The front under stress.
 mod front;
 

@@ -98,12 +98,13 @@ const PAIRS: &[Key] = for_all_and_for_one![
 ];
 
 const DISCOVERY: &[Key] = &[
-    later(
-        "eureka.**",
-        Kind::Any,
-        "",
-        "The registry that services' servers come from; name them in <service>.ribbon.listOfServers.",
-    ),
+    Key {
+        name: "eureka.**",
+        kind: Kind::Any,
+        default: "",
+        effect: Effect::Later("name the servers in <service>.ribbon.listOfServers"),
+        doc: "The registry that services' servers come from.",
+    },
     later("niws.loadbalancer.**", Kind::Any, "", "When a server that refuses connections is passed over."),
 ];
 
