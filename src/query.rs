@@ -1,6 +1,8 @@
 //! Paths and queries as small services read them: percent-decoded into text.
 //!
-//! For our own pages only (actuator, example service); routes are matched elsewhere and forward what they got, octet for octet.
+//! For our own answers only (actuator, example service, errors); routes are matched elsewhere and forward what they got, octet for octet.
+
+use crate::wire::octet;
 
 /// The query's names and values in order, decoded as forms are (`+` is a space); octets that are not UTF-8 are replaced.
 pub(crate) fn parameters(query: &[u8]) -> impl Iterator<Item = (String, String)> {
@@ -26,21 +28,16 @@ pub(crate) fn decode_segment(segment: &[u8]) -> String {
 /// A `%` without two hex digits after it stands for itself.
 fn decode(octets: &[u8], plus_is_space: bool) -> String {
     let mut plain = Vec::with_capacity(octets.len());
-    let mut at = 0;
-    while let Some(&octet) = octets.get(at) {
-        let escaped = octets.get(at + 1..at + 3).filter(|_| octet == b'%').and_then(hex_pair);
-        plain.push(match octet {
+    let mut rest = octets;
+    while let [first, after @ ..] = rest {
+        let escaped = octet::escape(rest);
+        plain.push(match first {
             b'+' if plus_is_space => b' ',
-            _ => escaped.unwrap_or(octet),
+            first => escaped.unwrap_or(*first),
         });
-        at += if escaped.is_some() { 3 } else { 1 };
+        rest = if escaped.is_some() { &rest[3..] } else { after };
     }
     String::from_utf8_lossy(&plain).into_owned()
-}
-
-fn hex_pair(digits: &[u8]) -> Option<u8> {
-    let digit = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
-    Some(digit(digits[0])? << 4 | digit(digits[1])?)
 }
 
 #[cfg(test)]

@@ -18,8 +18,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Workers of the management listener, and of the embedded example service.
+/// Workers of the management listener, and those of the embedded example service that are there from the start.
 pub const SIDE_WORKERS: usize = 2;
+
+/// The most workers of the embedded example service: others than the first come when those are held up, by `/product/slow` or slow clients.
+pub const EXAMPLE_WORKERS: usize = 200;
 
 /// What listeners beside the main one, and the log, get to finish in.
 const SIDE_DRAIN: Duration = Duration::from_secs(1);

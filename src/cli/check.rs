@@ -7,7 +7,7 @@ use super::{Exit, print, tell};
 use crate::config::model::{BackendConfig, BackendKind, Container, IsolationConfig};
 use crate::config::{self, Config, Sources};
 use crate::container::tiny;
-use crate::router::Router;
+use crate::router::{Route, Router};
 use crate::server;
 use std::fmt::Write;
 use std::time::Duration;
@@ -45,7 +45,7 @@ fn report(config: &Config, router: &Router) -> String {
     backends(&mut out, config);
     threads(&mut out, config);
     container(&mut out, config);
-    advice(&mut out, config);
+    advice(&mut out, config, router);
     out
 }
 
@@ -121,20 +121,21 @@ fn pool(config: &Config, key: &str) -> String {
 
 fn threads(out: &mut String, config: &Config) {
     let pools: usize = config.thread_pools.values().map(|pool| pool.maximum_size).sum();
-    let side_fronts = usize::from(config.management.port.is_some()) + usize::from(config.gateway.example.is_some());
-    let most = config.server.max_threads + pools + FIXED_THREADS + side_fronts * SIDE_FRONT_THREADS;
+    let management = config.management.port.map_or(0, |_| FRONT_THREADS + server::SIDE_WORKERS);
+    let example = config.gateway.example.as_ref().map_or(0, |_| FRONT_THREADS + server::EXAMPLE_WORKERS);
+    let others = FIXED_THREADS + FRONT_THREADS + management + example;
+    let most = config.server.max_threads + pools + others;
     let _ = writeln!(
         out,
-        "\nthreads: at most {most} ({} workers, {pools} in isolation pools, {} others)",
+        "\nthreads: at most {most} ({} workers, {pools} in isolation pools, {others} others)",
         config.server.max_threads,
-        most - pools - config.server.max_threads
     );
 }
 
-/// main, signals, acceptor, housekeeper, background, resolver, log; at the end, drain.
-const FIXED_THREADS: usize = 8;
-/// Acceptor, housekeeper and the workers of the management listener; the example service has as many.
-const SIDE_FRONT_THREADS: usize = 2 + server::SIDE_WORKERS;
+/// main, signals, drain, background, resolver, log.
+const FIXED_THREADS: usize = 6;
+/// Acceptor and housekeeper of one listener.
+const FRONT_THREADS: usize = 2;
 
 fn container(out: &mut String, config: &Config) {
     if config.gateway.container == Container::TinyHttp {
@@ -145,8 +146,9 @@ fn container(out: &mut String, config: &Config) {
     }
 }
 
-fn advice(out: &mut String, config: &Config) {
-    let mut advice: Vec<String> = config::advice(config).iter().map(ToString::to_string).collect();
+fn advice(out: &mut String, config: &Config, router: &Router) {
+    let mut advice: Vec<String> = router.shadowed().map(|(later, earlier)| shadow(later, earlier)).collect();
+    advice.extend(config::advice(config).iter().map(ToString::to_string));
     advice.extend(descriptors(config));
     if !advice.is_empty() {
         let _ = writeln!(out, "\nwarnings, each worth a second look:");
@@ -154,6 +156,14 @@ fn advice(out: &mut String, config: &Config) {
     for line in advice {
         let _ = writeln!(out, "  - {line}");
     }
+}
+
+/// A route that no request can reach.
+fn shadow(later: &Route, earlier: &Route) -> String {
+    format!(
+        "zuul.routes.{}: never reached: the earlier route {} ({}) takes everything that {} matches; put the narrower one first",
+        later.config.id, earlier.config.id, earlier.full_path, later.full_path
+    )
 }
 
 /// Each client connection may need an upstream one: too few descriptors show as refused connections under load.
@@ -173,4 +183,72 @@ fn bound(time: Option<Duration>) -> String {
 
 fn span(time: Duration) -> String {
     format!("{time:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The report on a configuration without faults.
+    fn report_on(yaml: &str) -> String {
+        let config = config::load_str(yaml).unwrap().config;
+        report(&config, &Router::new(&config).unwrap())
+    }
+
+    #[track_caller]
+    fn says(yaml: &str, lines: &[&str]) {
+        let report = report_on(yaml);
+        for line in lines {
+            assert!(report.contains(line), "{line:?} is not in:\n{report}");
+        }
+    }
+
+    const ONE: &str = "zuul.routes.shop: {path: /shop/**, url: 'http://h:81'}\n";
+
+    #[test]
+    fn routes_and_every_limit_are_told() {
+        let lines = [
+            "  shop             /shop/** -> http://h:81/**; not passed on: authorization, cookie, set-cookie\n",
+            "limits of the front (0.0.0.0:8080):",
+            "  workers                      10 to 200,",
+            "  ready queue                  8192, at most 5s\n",
+            "limits of url route shop (h:81):",
+            "  semaphore                    100\n",
+            "  upstream connections         200 in all, 20 per server\n",
+            "  deadline                     no bound\n",
+        ];
+        says(ONE, &lines);
+        says("server.port: 1", &["  none: every request is answered with 404\n"]);
+    }
+
+    #[test]
+    fn pools_are_told_with_their_queues() {
+        let base = "zuul.routes.s: /s/**\nzuul.ribbon-isolation-strategy: THREAD\n";
+        says(base, &["limits of service s (no server):", "RibbonCommand: 10 to 10 threads, no queue\n"]);
+        let queue = format!("{base}hystrix.threadpool.default.maxQueueSize: 9\n");
+        says(&queue, &["RibbonCommand: 10 to 10 threads, queue 9 (refuses from 5)\n"]);
+    }
+
+    #[test]
+    fn threads_are_added_up() {
+        says(ONE, &["threads: at most 208 (200 workers, 0 in isolation pools, 8 others)\n"]);
+        let more = "server.tomcat.max-threads: 50\nmanagement.server.port: 1\nzuul.ribbon-isolation-strategy: THREAD\n";
+        says(
+            &format!("{ONE}{more}zuul.routes.s: /s/**\n"),
+            &["threads: at most 72 (50 workers, 10 in isolation pools, 12 others)\n"],
+        );
+        says("gateway.example.port: 1", &["threads: at most 410 (200 workers, 0 in isolation pools, 210 others)\n"]);
+    }
+
+    #[test]
+    fn what_is_worth_a_second_look_is_told() {
+        let narrow = format!("{ONE}zuul.routes.sale: {{path: /shop/sale/**, url: 'http://h:81'}}\n");
+        let shadow = "  - zuul.routes.sale: never reached: the earlier route shop (/shop/**) takes everything";
+        says(&narrow, &["warnings, each worth a second look:", shadow, "  - zuul.sensitive-headers: "]);
+        assert!(!report_on(ONE).contains("tiny-http"));
+        says(
+            "server.container: tiny-http",
+            &["server.container is tiny-http, which is not hardened and cannot give:\n  - "],
+        );
+    }
 }

@@ -1,9 +1,9 @@
-//! What an expert would remark about a configuration that is valid: limits that never bind, limits that bind by accident, routes that no
-//! request can reach. `check` prints it; nothing depends on it.
+//! What an expert would remark about a configuration that is valid: limits that never bind, limits that bind by accident, fields that
+//! vanish. `check` prints it; nothing depends on it.
 //!
 //! Pure: a [`Config`] in, sentences out.
 
-use super::model::{BackendConfig, BackendKind, Config, IsolationConfig, RouteConfig, RouteTarget};
+use super::model::{BackendConfig, BackendKind, Config, IsolationConfig, RouteConfig, RouteTarget, ThreadPoolConfig};
 use std::fmt;
 
 /// One remark.
@@ -28,7 +28,7 @@ pub fn advice(config: &Config) -> Vec<Advice> {
         shared_pool(config),
         connections(config),
         servers(config),
-        shadows(config),
+        thresholds(config),
         headers(config),
     ];
     remarks.into_iter().flatten().collect()
@@ -95,6 +95,16 @@ fn shared_pool(config: &Config) -> Vec<Advice> {
     small.collect()
 }
 
+/// Hystrix looks at the queue before it looks for a thread.
+fn thresholds(config: &Config) -> Vec<Advice> {
+    let closed = |pool: &ThreadPoolConfig| pool.max_queue_size.is_some() && pool.queue_size_rejection_threshold == 0;
+    let remarks = config.thread_pools.iter().filter(|(_, pool)| closed(pool)).map(|(key, _)| {
+        let message = "0, with a queue, refuses every request, even while threads are free (as in Hystrix)".to_owned();
+        remark(format!("hystrix.threadpool.{key}.queueSizeRejectionThreshold"), message)
+    });
+    remarks.collect()
+}
+
 /// Connections that run out before permits, threads or workers do.
 fn connections(config: &Config) -> Vec<Advice> {
     let scarce = config.backends.values().filter_map(|backend| {
@@ -129,40 +139,6 @@ fn servers(config: &Config) -> Vec<Advice> {
         remark(format!("{}.ribbon.listOfServers", backend.id), message)
     });
     remarks.collect()
-}
-
-/// Routes that an earlier one hides completely. `/**` is always tried last, so it hides none.
-fn shadows(config: &Config) -> Vec<Advice> {
-    let mut remarks = Vec::new();
-    let split: Vec<_> = config.routes.iter().map(|route| (route, segments(&route.path))).collect();
-    for (at, (later, words)) in split.iter().enumerate() {
-        let hides = |(earlier, wide): &&(&RouteConfig, Vec<&str>)| earlier.path != "/**" && covers(wide, words);
-        if let Some((earlier, _)) = split[..at].iter().find(hides) {
-            let message = format!(
-                "never reached: the earlier route {} ({}) takes everything that {} matches; put the narrower one first",
-                earlier.id, earlier.path, later.path
-            );
-            remarks.push(remark(format!("zuul.routes.{}", later.id), message));
-        }
-    }
-    remarks
-}
-
-/// Whether every path that `later` matches is matched by `earlier`. Errs towards no: a pattern with `?`, `{` or `*` within a word covers
-/// only what is spelt alike.
-fn covers(earlier: &[&str], later: &[&str]) -> bool {
-    let literal = |word: &str| !word.contains(['*', '?', '{']);
-    let covers_word = |(wide, narrow): (&&str, &&str)| {
-        wide == narrow && *wide != "**" || *wide == "*" && (literal(narrow) || *narrow == "*")
-    };
-    match earlier.split_last() {
-        Some((&"**", before)) => later.len() >= before.len() && before.iter().zip(later).all(covers_word),
-        _ => earlier.len() == later.len() && earlier.iter().zip(later).all(covers_word),
-    }
-}
-
-fn segments(pattern: &str) -> Vec<&str> {
-    pattern.split('/').skip(1).collect()
 }
 
 /// The most asked question of all: where did cookies and Authorization go?
@@ -226,6 +202,19 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_that_refuses_everything_is_named() {
+        let pool = |rest: &str| {
+            format!(
+                "{QUIET}zuul.ribbon-isolation-strategy: THREAD\nhystrix.threadpool.default: {{coreSize: 50, queueSizeRejectionThreshold: 0{rest}}}\n"
+            )
+        };
+        check(&pool(""), &[]);
+        let remark =
+            "hystrix.threadpool.RibbonCommand.queueSizeRejectionThreshold: 0, with a queue, refuses every request";
+        check(&pool(", maxQueueSize: 9"), &[remark]);
+    }
+
+    #[test]
     fn services_without_servers_are_named() {
         check(
             "zuul.sensitive-headers:\nzuul.routes.s: /s/**\nribbon.MaxConnectionsPerHost: 100\n",
@@ -241,33 +230,5 @@ mod tests {
             yaml,
             &["zuul.sensitive-headers: authorization, cookie, set-cookie are removed from requests and answers of s;"],
         );
-    }
-
-    #[test]
-    fn hidden_routes_are_named() {
-        #[track_caller]
-        fn hides(earlier: &str, later: &str, expected: bool) {
-            assert_eq!(covers(&segments(earlier), &segments(later)), expected, "{earlier} before {later}");
-        }
-        hides("/w/**", "/w/n/**", true);
-        hides("/w/**", "/w", true);
-        hides("/w/**", "/w/*", true);
-        hides("/w/*", "/w/n", true);
-        hides("/w/*", "/w/**", false);
-        hides("/w/*", "/w/n/m", false);
-        hides("/w/n/**", "/w/**", false);
-        hides("/wx/**", "/w/**", false);
-        hides("/*/a/**", "/x/a/b", true);
-        hides("/*/a/**", "/**", false);
-        hides("/a?/**", "/ab/**", false);
-        hides("/{id}/**", "/x/**", false);
-        hides("/**/a", "/**/a", false);
-        check(
-            &format!("{QUIET}zuul.routes.t: {{path: /s/t/**, service-id: s}}\n"),
-            &["zuul.routes.t: never reached: the earlier route s (/s/**) takes everything that /s/t/** matches"],
-        );
-        let catch_all_first = "zuul.sensitive-headers:\nzuul.routes: {all: {path: /**, service-id: s}, s: /s/**}\n\
-                               s.ribbon: {listOfServers: h:1, MaxConnectionsPerHost: 100}\n";
-        check(catch_all_first, &[]);
     }
 }

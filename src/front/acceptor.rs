@@ -134,8 +134,8 @@ impl Acceptor {
     }
 
     fn back_off(&mut self) {
-        let pause = Timespec { tv_sec: self.pause.as_secs() as i64, tv_nsec: self.pause.subsec_nanos().into() };
-        let _ = poll(&mut [PollFd::new(&self.shared.closing, PollFlags::IN)], Some(&pause));
+        let pause = Timespec::try_from(self.pause).ok();
+        let _ = poll(&mut [PollFd::new(&self.shared.closing, PollFlags::IN)], pause.as_ref());
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
     }
 

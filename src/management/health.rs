@@ -2,7 +2,7 @@
 //!
 //! Liveness depends on nothing but this process: no upstream may get a gateway killed. Readiness falls while it drains.
 
-use super::page::Page;
+use super::page::{Content, Page};
 use crate::config::model::ShowDetails;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -24,8 +24,8 @@ pub struct Component {
     pub name: &'static str,
     /// Its state, which counts for the whole.
     pub status: Status,
-    /// Shown below `details` when there are any.
-    pub details: Vec<(&'static str, Value)>,
+    /// Shown below `details` when there are any, in order.
+    pub details: Vec<(String, Value)>,
 }
 
 /// Spring's four statuses, the worst first: the worst of its components is the state of the whole (SimpleStatusAggregator).
@@ -59,13 +59,16 @@ impl Status {
     }
 }
 
-type Components = BTreeMap<&'static str, (Status, Vec<(&'static str, Value)>)>;
+type State = (Status, Vec<(String, Value)>);
+
+type Components = BTreeMap<&'static str, State>;
 
 /// `/actuator/health`, or below it the group or component of that name.
 pub(super) fn page(health: Health, name: Option<&str>, show: ShowDetails) -> Page {
     let mut components = components(health);
     match (name, show) {
-        (None, _) => composite(&components, show),
+        (None, ShowDetails::Never) => composite(&components, show),
+        (None, ShowDetails::Always) => with_groups(composite(&components, show)),
         (Some("liveness"), _) => composite(&group(&mut components, "livenessState"), show),
         (Some("readiness"), _) => composite(&group(&mut components, "readinessState"), show),
         (Some(name), ShowDetails::Always) if components.contains_key(name) => single(&components[name]),
@@ -95,25 +98,32 @@ fn composite(components: &Components, show: ShowDetails) -> Page {
     Page::json_with(worst.http(), Value::Object(body))
 }
 
-fn single(state: &(Status, Vec<(&'static str, Value)>)) -> Page {
+/// The names below which groups are found, as Spring lists them behind the components of the whole.
+fn with_groups(mut page: Page) -> Page {
+    if let Content::Json(Value::Object(body)) = &mut page.content {
+        body.insert("groups".into(), json!(["liveness", "readiness"]));
+    }
+    page
+}
+
+fn single(state: &State) -> Page {
     Page::json_with(state.0.http(), member(state))
 }
 
-fn member((status, details): &(Status, Vec<(&'static str, Value)>)) -> Value {
+fn member((status, details): &State) -> Value {
     if details.is_empty() {
         return json!({ "status": status.name() });
     }
-    let details: Map<_, _> = details.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    let details: Map<_, _> = details.iter().cloned().collect();
     json!({ "status": status.name(), "details": details })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::management::page::Content;
 
     fn health(draining: bool, workers: Status) -> Health {
-        let details = vec![("busy", 3.into())];
+        let details = vec![("busy".into(), 3.into())];
         Health { draining, components: vec![Component { name: "workers", status: workers, details }] }
     }
 
@@ -139,7 +149,7 @@ mod tests {
     #[test]
     fn details_are_shown_only_when_asked_for() {
         use ShowDetails::{Always, Never};
-        let all = r#"{"status":"UP","components":{"livenessState":{"status":"UP"},"ping":{"status":"UP"},"readinessState":{"status":"UP"},"workers":{"status":"UP","details":{"busy":3}}}}"#;
+        let all = r#"{"status":"UP","components":{"livenessState":{"status":"UP"},"ping":{"status":"UP"},"readinessState":{"status":"UP"},"workers":{"status":"UP","details":{"busy":3}}},"groups":["liveness","readiness"]}"#;
         check(page(health(false, Status::Up), None, Always), 200, all);
         let one = r#"{"status":"DOWN","details":{"busy":3}}"#;
         check(page(health(false, Status::Down), Some("workers"), Always), 503, one);

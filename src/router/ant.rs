@@ -93,12 +93,19 @@ impl Pattern {
         self.segments.iter().take_while(|segment| matches!(segment, Segment::Literal(_))).count()
     }
 
-    /// Whether every path that `other` matches is surely matched by this one: only for `/literals/**`, which is what shadows in practice.
+    /// Whether every path that `other` matches is surely matched by this one. Errs towards no: a segment with `?`, `{` or `*` within covers
+    /// only what is spelt alike.
     pub(crate) fn covers(&self, other: &Self) -> bool {
-        let literals = self.leading_literals();
-        self.segments[literals..] == [Segment::Deep]
-            && other.segments.len() >= literals
-            && other.segments[..literals] == self.segments[..literals]
+        let begins = |before: &[Segment]| before.iter().zip(&other.segments).all(|(wide, narrow)| wide.covers(narrow));
+        match self.segments.split_last() {
+            Some((Segment::Deep, before)) if !self.ends_in_slash => {
+                other.segments.len() >= before.len() && begins(before)
+            }
+            _ => {
+                let as_long = self.segments.len() == other.segments.len();
+                as_long && self.ends_in_slash == other.ends_in_slash && begins(&self.segments)
+            }
+        }
     }
 
     /// `/foo/*` matches `/foo/`: a last `*` stands for the nothing behind a trailing slash.
@@ -121,6 +128,10 @@ impl Segment {
     /// `*` is told apart from `{name}`, since only the former matches nothing at the end of a path.
     fn star(text: &str) -> Self {
         if text == "*" { Self::Any } else { Self::Glob([Piece::Many].into()) }
+    }
+
+    fn covers(&self, other: &Self) -> bool {
+        self == other || matches!((self, other), (Self::Any, Self::Literal(_)))
     }
 
     fn matches(&self, text: &str) -> bool {
@@ -270,14 +281,28 @@ mod tests {
         assert!(!deep.matches(&format!("{}/b", "/a".repeat(2000))));
     }
 
+    #[track_caller]
+    fn covers(wide: &str, narrow: &str, expected: bool) {
+        let (wide, narrow) = (Pattern::new(wide).unwrap(), Pattern::new(narrow).unwrap());
+        assert_eq!(wide.covers(&narrow), expected, "{wide:?} and {narrow:?}");
+    }
+
     #[test]
-    fn only_a_deep_pattern_covers_another() {
-        let new = |pattern| Pattern::new(pattern).unwrap();
-        assert!(new("/api/**").covers(&new("/api/sec/**")));
-        assert!(new("/api/**").covers(&new("/api")));
-        assert!(new("/**").covers(&new("/*/x")));
-        assert!(!new("/api/**").covers(&new("/*/sec")));
-        assert!(!new("/api/*").covers(&new("/api/x")));
-        assert!(!new("/api/sec/**").covers(&new("/api/**")));
+    fn a_pattern_covers_those_that_match_nothing_else() {
+        covers("/api/**", "/api/sec/**", true);
+        covers("/api/**", "/api", true);
+        covers("/api/**", "/api/*", true);
+        covers("/**", "/*/x", true);
+        covers("/api/*", "/api/x", true);
+        covers("/*/a/**", "/x/a/b", true);
+        covers("/api/*", "/api/x/", false);
+        covers("/api/*", "/api/**", false);
+        covers("/api/*", "/api/x/y", false);
+        covers("/api/**", "/*/sec", false);
+        covers("/api/sec/**", "/api/**", false);
+        covers("/apix/**", "/api/**", false);
+        covers("/*/a/**", "/**", false);
+        covers("/a?/**", "/ab/**", false);
+        covers("/{id}/**", "/x/**", false);
     }
 }

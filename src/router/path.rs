@@ -10,6 +10,7 @@
 //! A path that is read differently by different servers must not slip past a rule: dot segments in any reading are refused, and so are
 //! control octets. Called by `exchange::plan`; never fails on an escape that is none (`%zz`) or on octets that are no UTF-8.
 
+use crate::wire::octet;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -201,7 +202,7 @@ fn decoded(segment: &[u8], slash: Slash) -> Cow<'_, [u8]> {
     let mut out = Vec::with_capacity(segment.len());
     let mut rest = segment;
     while let [first, after @ ..] = rest {
-        match escape(rest) {
+        match octet::escape(rest) {
             Some(octet) if octet != b'/' || slash == Slash::Decode => {
                 out.push(octet);
                 rest = &rest[3..];
@@ -213,12 +214,6 @@ fn decoded(segment: &[u8], slash: Slash) -> Cow<'_, [u8]> {
         }
     }
     Cow::Owned(out)
-}
-
-fn escape(octets: &[u8]) -> Option<u8> {
-    let [b'%', high, low, ..] = octets else { return None };
-    let digit = |octet: u8| char::from(octet).to_digit(16);
-    u8::try_from(digit(*high)? << 4 | digit(*low)?).ok()
 }
 
 fn characters(octets: &[u8], utf8: bool) -> Cow<'_, str> {

@@ -1,20 +1,21 @@
 //! The start, step by step: what others need comes first, what lets clients in comes last.
 
 use super::background::Background;
-use super::{Main, SIDE_WORKERS, Server, StartError};
+use super::{EXAMPLE_WORKERS, Main, SIDE_WORKERS, Server, StartError};
 use crate::access_log::AccessLog;
 use crate::client::Handler;
 use crate::config::Config;
-use crate::config::model::Container;
+use crate::config::model::{Container, ServerAddress};
 use crate::container::tiny::{TinyConfig, TinyFront};
 use crate::counts::Counts;
 use crate::example::Example;
 use crate::front::{Front, FrontConfig};
 use crate::gateway::{Backends, Gateway, Parts};
-use crate::management::{Actuator, Health, ManagementHandler, ProcessMeters, RouteLine, Sources};
+use crate::management::{Actuator, Component, Health, ManagementHandler, ProcessMeters, RouteLine, Sources, Status};
 use crate::metrics::{Collect, Registry};
 use crate::router::{Route, Router};
 use log::info;
+use serde_json::json;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -56,13 +57,22 @@ fn router(config: &Config) -> Result<Router, StartError> {
 }
 
 fn actuator(config: &Config, router: &Arc<Router>, registry: &Arc<Registry>, draining: &Arc<AtomicBool>) -> Actuator {
-    let (router, draining) = (router.clone(), draining.clone());
+    let (router, draining, backends) = (router.clone(), draining.clone(), backends_component(config));
     let sources = Sources {
         collect: vec![registry.clone()],
         routes: Arc::new(move || router.routes().iter().map(|route| route_line(route)).collect()),
-        health: Arc::new(move || Health { draining: draining.load(Relaxed), components: Vec::new() }),
+        health: Arc::new(move || Health { draining: draining.load(Relaxed), components: vec![backends.clone()] }),
     };
     Actuator::new(&config.management, sources)
+}
+
+/// What is known of backends without asking them: their servers. Nobody probes these, so their state is unknown, and counts for nothing.
+fn backends_component(config: &Config) -> Component {
+    let details = config.backends.values().map(|backend| {
+        let servers: Vec<String> = backend.servers.iter().map(ServerAddress::authority).collect();
+        (backend.id.clone(), json!({ "servers": servers }))
+    });
+    Component { name: "backends", status: Status::Unknown, details: details.collect() }
 }
 
 fn route_line(route: &Route) -> RouteLine {
@@ -84,7 +94,8 @@ fn route_line(route: &Route) -> RouteLine {
 fn example(config: &Config) -> Result<Option<Front>, StartError> {
     let Some(example) = &config.gateway.example else { return Ok(None) };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, example.port));
-    let front = side_front("example", address, Arc::new(Example::new()))?;
+    let few = FrontConfig::small("example", address, SIDE_WORKERS);
+    let front = side_front(FrontConfig { max_threads: EXAMPLE_WORKERS, ..few }, Example::new())?;
     info!("embedded example service on {}", front.local_addr());
     Ok(Some(front))
 }
@@ -92,12 +103,13 @@ fn example(config: &Config) -> Result<Option<Front>, StartError> {
 fn management(config: &Config, actuator: &Arc<Actuator>) -> Result<Option<Front>, StartError> {
     let Some(port) = config.management.port else { return Ok(None) };
     let address = SocketAddr::new(config.management.address.unwrap_or(config.server.address), port);
-    side_front("management", address, Arc::new(ManagementHandler::new(actuator.clone()))).map(Some)
+    let config = FrontConfig::small("management", address, SIDE_WORKERS);
+    side_front(config, ManagementHandler::new(actuator.clone())).map(Some)
 }
 
-fn side_front<H: Handler>(name: &'static str, address: SocketAddr, handler: Arc<H>) -> Result<Front, StartError> {
-    let failed = StartError::of(format!("the {name} listener on {address}"));
-    Front::start(FrontConfig::small(name, address, SIDE_WORKERS), handler).map_err(failed)
+fn side_front<H: Handler>(config: FrontConfig, handler: H) -> Result<Front, StartError> {
+    let failed = StartError::of(format!("the {} listener on {}", config.name, config.address));
+    Front::start(config, Arc::new(handler)).map_err(failed)
 }
 
 fn main_container(config: &Config, gateway: Arc<Gateway>) -> Result<Main, StartError> {

@@ -112,7 +112,7 @@ impl Socket {
     pub(super) fn wait(&self, want: PollFlags, by: Deadline) -> io::Result<PollFlags> {
         let mut fds = [PollFd::new(&self.stream, want)];
         loop {
-            let left = by.left().map_err(|_| timed_out())?.map(timespec);
+            let left = by.left().map_err(|_| timed_out())?.and_then(|left| Timespec::try_from(left).ok());
             match poll(&mut fds, left.as_ref()) {
                 Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return Ok(fds[0].revents()),
@@ -193,10 +193,6 @@ fn connect_one(address: &SocketAddr, within: Option<Duration>) -> io::Result<Tcp
         Some(within) => TcpStream::connect_timeout(address, within),
         None => TcpStream::connect(address),
     }
-}
-
-fn timespec(left: Duration) -> Timespec {
-    Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX), tv_nsec: left.subsec_nanos().into() }
 }
 
 #[cfg(test)]

@@ -73,6 +73,13 @@ pub fn trim(mut value: &[u8]) -> &[u8] {
     value
 }
 
+/// The octet that the escape (`%E4`) at the beginning of `octets` stands for; `None` when there is none.
+pub fn escape(octets: &[u8]) -> Option<u8> {
+    let [b'%', high, low, ..] = octets else { return None };
+    let digit = |octet: u8| char::from(octet).to_digit(16);
+    u8::try_from(digit(*high)? << 4 | digit(*low)?).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,5 +114,11 @@ mod tests {
     fn only_space_and_tab_are_trimmed() {
         assert_eq!(trim(b" \t a \x0b\t "), b"a \x0b");
         assert_eq!(trim(b" \t"), b"");
+    }
+
+    #[test]
+    fn an_escape_is_a_percent_sign_and_two_digits() {
+        assert_eq!([&b"%e4b"[..], b"%00", b"%Fff"].map(escape), [Some(0xe4), Some(0), Some(0xff)]);
+        assert_eq!([&b""[..], b"%", b"%4", b"%4g", b"%+4", b"a%41"].map(escape), [None; 6]);
     }
 }

@@ -146,8 +146,7 @@ fn is_ipv6(text: &[u8]) -> bool {
 }
 
 fn is_name(name: &[u8]) -> bool {
-    let is_encoded = |at: usize| name.get(at + 1..at + 3).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit));
-    name.iter().enumerate().all(|(at, &o)| octet::is_host(o) && (o != b'%' || is_encoded(at)))
+    name.iter().enumerate().all(|(at, &o)| octet::is_host(o) && (o != b'%' || octet::escape(&name[at..]).is_some()))
 }
 
 fn is_port(digits: &[u8]) -> bool {

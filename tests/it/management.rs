@@ -43,10 +43,19 @@ fn the_base_path_moves_everything() {
     assert_eq!(gateway.manage("/actuator/health").status, 404);
 }
 
+/// Backends are named with their servers; that nobody probes them is no fault of the gateway, nor is a service without servers.
 #[test]
 fn health_shows_details_when_told_to() {
-    let gateway = Setup::new().set("management.endpoint.health.show-details", "always").start();
-    assert!(page(&gateway, "/actuator/health")["components"].is_object());
+    let origin = TestOrigin::echoing();
+    let setup = Setup::new().service_route("users", "/users/**", &[&origin]).set("empty.ribbon.listOfServers", "");
+    let setup = setup.set("zuul.routes.empty.path", "/empty/**").set("zuul.routes.empty.serviceId", "empty");
+    let gateway = setup.set("management.endpoint.health.show-details", "always").start();
+    let health = page(&gateway, "/actuator/health");
+    assert_eq!((&health["status"], &health["groups"]), (&json!("UP"), &json!(["liveness", "readiness"])));
+    let details = json!({"users": {"servers": [origin.address().to_string()]}, "empty": {"servers": []}});
+    assert_eq!(health["components"]["backends"], json!({"status": "UNKNOWN", "details": details}));
+    assert_eq!(health["components"]["readinessState"], json!({"status": "UP"}));
+    assert_eq!(page(&gateway, "/actuator/health/backends")["status"], "UNKNOWN");
 }
 
 #[test]

@@ -132,6 +132,13 @@ fn the_example_service_runs_inside() {
     );
     let mut client = gateway.client();
     assert_eq!(client.request("POST", "/product/upload", "", b"12345").status, 200);
+    let mut slow: Vec<_> = (0..12).map(|_| gateway.client()).collect();
+    for client in &mut slow {
+        client.send("GET /product/slow?ms=60000 HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+    }
+    wait::until("all are upstream", || gateway.metric("portcullis_semaphore_in_use", "") == 12.0);
+    assert_eq!(client.get("/product/list").status, 200, "slow requests don't hold up others");
+    slow.into_iter().for_each(RawClient::reset);
     drop(client);
     gateway.assert_quiet();
 }
