@@ -116,9 +116,10 @@ pub trait Client: Downstream {
 pub struct Request {
     /// The head, as received.
     pub head: RequestHead,
-    /// When the last octet of the head was there.
+    /// When the last octet of the head was known to be there; for a pipelined request, when its turn came. The wait for a worker is
+    /// part of the time since.
     pub received: Instant,
-    /// How long it waited for a worker.
+    /// How long it waited for a worker, from `received`.
     pub queued: Duration,
 }
 

@@ -79,7 +79,7 @@ impl<H: Handler> Worker<'_, H> {
             let link = Link { shared: self.shared, owned, socket, input: &mut self.input, peer: state.peer };
             let keeps = !framing::wants_close(&head) && self.shared.allows_another(state.served + 1);
             let client = NativeClient::new(link, head.version(), body, keeps);
-            let request = Request { head, received: self.shared.clock.now(), queued: std::mem::take(&mut waited) };
+            let request = received(head, self.shared.clock.now(), std::mem::take(&mut waited));
             (state.since, state.head_since) = (None, None);
             let received = request.received;
             let ended = Handling { handler: self.handler, local: &mut self.local }.run(request, client);
@@ -170,6 +170,12 @@ impl<H: Handler> Worker<'_, H> {
         self.shared.tell_refused(&Refused { reason, status, peer: state.peer, since, sent });
         After::Linger
     }
+}
+
+/// The request, received as long before `now` as it waited. Only the first of a visit has waited: one whose head was completed later came
+/// to a worker directly, and a pipelined one counts from its turn, since the answer before it is not its own time.
+fn received(head: RequestHead, now: Instant, queued: Duration) -> Request {
+    Request { head, received: now.checked_sub(queued).unwrap_or(now), queued }
 }
 
 /// How a request ended, as its connection sees it.

@@ -31,6 +31,8 @@ enum Event {
     Refused(&'static str),
     /// What the client's side said to a handler that watched it.
     Saw(String),
+    /// How long ago the request was received, and how long of that it had waited for a worker.
+    Ages(Duration, Duration),
 }
 
 struct Scripted {
@@ -59,6 +61,10 @@ impl Handler for Scripted {
                 let _phase = phase::enter(Phase::Upstream);
                 self.go.recv_timeout(BOUND).unwrap();
                 answer(client, b"waited")
+            }
+            "/age" => {
+                self.events.send(Event::Ages(request.received.elapsed(), request.queued)).unwrap();
+                answer(client, b"")
             }
             "/panic" => panic!("on purpose"),
             "/half" => {

@@ -247,3 +247,50 @@ fn one_of_every_kind(front: &TestFront, random: u64) {
         }
     }
 }
+
+#[test]
+fn a_request_is_received_before_it_waits_for_a_worker() {
+    let front = TestFront::start(one_worker());
+    let (mut first, mut second) = (front.connect(), front.connect());
+    first.get("/wait");
+    front.expect_began("/wait");
+    second.send("GET /age HTTP/1.1\r\nHost: a\r\n\r\nGET /age?pipelined HTTP/1.1\r\nHost: a\r\n\r\n");
+    front.wait_for("portcullis.queue.waiting", |n| n == 1.0);
+    let known = Instant::now();
+    while known.elapsed() < Duration::from_millis(20) {
+        std::thread::yield_now();
+    }
+    front.go();
+    front.expect_began("/age");
+    let Event::Ages(age, queued) = front.event() else { panic!("no age") };
+    assert!(queued >= Duration::from_millis(20) && age >= queued, "{age:?} {queued:?}");
+    front.expect_began("/age?pipelined");
+    let Event::Ages(_, queued) = front.event() else { panic!("no age") };
+    assert_eq!(queued, Duration::ZERO, "it waited for the answer before its own");
+    first.expect("waited");
+    second.expect("");
+    second.expect("");
+    drop((first, second));
+    front.ends_clean();
+}
+
+#[test]
+fn a_head_that_is_completed_later_has_not_waited() {
+    let front = TestFront::start(one_worker());
+    let (mut first, mut second) = (front.connect(), front.connect());
+    first.get("/wait");
+    front.expect_began("/wait");
+    second.send("GET /age HTTP/1.1\r\n");
+    front.wait_for("portcullis.queue.waiting", |n| n == 1.0);
+    front.go();
+    first.expect("waited");
+    front.wait_for("portcullis.queue.waiting", |n| n == 0.0);
+    front.wait_for("portcullis.workers.idle", |n| n == 1.0);
+    second.send("Host: a\r\n\r\n");
+    front.expect_began("/age");
+    let Event::Ages(_, queued) = front.event() else { panic!("no age") };
+    assert_eq!(queued, Duration::ZERO);
+    second.expect("");
+    drop((first, second));
+    front.ends_clean();
+}
