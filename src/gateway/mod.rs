@@ -139,9 +139,8 @@ impl Gateway {
         }
         // What went wrong behind the gateway is for the log: it would tell strangers of servers that they can't see.
         let message = if reason.status().is_client_error() { detail } else { "" };
-        let server = record.server();
-        let failure =
-            reply::Failure { reason: *reason, cause: *cause, message, backend: *backend, server: server.as_deref() };
+        let (reason, cause, backend, server) = (*reason, *cause, *backend, record.server());
+        let failure = reply::Failure { reason, cause, message, backend, server };
         let mut reply = self.errors.error(failure, Some(&request.head), SystemTime::now());
         reply.fields.extend(record.debug());
         record.replying(&reply);

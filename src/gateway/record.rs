@@ -61,8 +61,8 @@ impl Record {
     }
 
     /// Host and port of the server that was asked.
-    pub(super) fn server(&self) -> Option<Arc<str>> {
-        self.entry.server.clone()
+    pub(super) fn server(&self) -> Option<&str> {
+        self.entry.server.as_deref()
     }
 
     /// Where octets of the request's body are counted.
