@@ -122,8 +122,9 @@ impl Gateway {
         record.planned(&plan);
         let Plan { route, method, target, fields, .. } = plan;
         let backend = self.backends.of(route)?;
+        record.leads_to(backend.name());
         // Held until the last octet of the answer was sent or given up.
-        let admitted = backend.admit()?;
+        let admitted = backend.admit(client.length())?;
         let outbound = OutboundRequest { method, target, fields };
         let answer = backend.call(&admitted, (route, outbound), &mut worker.caller, client, record)?;
         relay::relay(answer, (route, request), &mut worker.buffers, client, record).map_err(|f| backend.failed(f))
@@ -145,7 +146,9 @@ impl Gateway {
         let mut reply = self.errors.error(failure, Some(&request.head), SystemTime::now());
         reply.fields.extend(record.debug());
         record.replying(&reply);
-        reply.send(&request.head, client)
+        // The rest of a body that is too long is not worth its reading.
+        let may_persist = *reason != Reason::BodyTooLarge && client.may_persist();
+        reply.send_on(&request.head, client, may_persist)
     }
 
     /// Log and counts, whatever the ending.

@@ -54,9 +54,13 @@ impl Record {
         Some((debug::NAME, debug::steps(self.debug.as_ref()?, &self.entry)?))
     }
 
-    /// This server is about to be asked.
-    pub(super) fn calling(&mut self, backend: &Arc<str>, server: &Server) {
+    /// It leads to this backend, whether that admits it or not.
+    pub(super) fn leads_to(&mut self, backend: &Arc<str>) {
         self.entry.backend = Some(backend.clone());
+    }
+
+    /// This server is about to be asked.
+    pub(super) fn calling(&mut self, server: &Server) {
         self.entry.server = Some(server.authority().clone());
     }
 
