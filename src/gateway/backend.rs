@@ -18,6 +18,7 @@ use crate::scheduling;
 use crate::upstream::{
     Alarm, Answer, CallLimits, Caller, ConnectionLimit, OutboundRequest, ResolverTable, Server, TlsContext,
 };
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -136,7 +137,7 @@ impl Backend {
         {
             return Err(ClientError::TooLarge.into());
         }
-        self.isolation.admit().map_err(|reason| self.failure(reason, "no permit"))
+        self.isolation.admit().map_err(|reason| self.failed(Failure::new(reason, self.limit())))
     }
 
     /// Sends the request to the next server in turn and waits for the head of its answer.
@@ -172,8 +173,18 @@ impl Backend {
 
     /// The failure as one of this backend.
     pub(super) fn failed(&self, failure: Failure) -> Failure {
-        let detail = format!("{}: {}", self.config.id, failure.detail).into();
-        Failure { detail, backend: Some(self.config.kind), ..failure }
+        Failure { backend: Some(self.config.kind), ..failure }
+    }
+
+    /// What is used up when it admits nothing.
+    fn limit(&self) -> Cow<'static, str> {
+        match &self.config.isolation {
+            IsolationConfig::Semaphore { max_concurrent_requests } => {
+                format!("all {max_concurrent_requests} permits are taken").into()
+            }
+            IsolationConfig::Thread { pool_key } => format!("no place is free in the pool {pool_key}").into(),
+            IsolationConfig::None => "".into(),
+        }
     }
 
     fn failure(&self, reason: Reason, detail: &'static str) -> Failure {

@@ -66,8 +66,10 @@ pub struct Worker {
 pub(crate) struct Failure {
     reason: Reason,
     cause: Option<Cause>,
-    /// What exactly: for the log; for the client too where the fault is the client's.
+    /// What exactly, for the log.
     detail: Cow<'static, str>,
+    /// What exactly, for the client: where the fault is the client's own. What went wrong behind the gateway is not told to strangers.
+    message: Cow<'static, str>,
     /// What kind of backend failed, if one was tried.
     backend: Option<BackendKind>,
 }
@@ -132,14 +134,11 @@ impl Gateway {
 
     /// The answer to a failure; a client that is gone gets none.
     fn apologise(&self, failure: &Failure, request: &Request, client: &mut dyn Client, record: &mut Record) -> Ending {
-        let Failure { reason, cause, detail, backend } = failure;
-        log::debug!("{reason}: {detail}");
-        record.failed(*reason);
+        let Failure { reason, cause, message, backend, .. } = failure;
+        record.failed(*reason, failure.detail.clone());
         if *reason == Reason::ClientAborted {
             return Ending::Abort;
         }
-        // What went wrong behind the gateway is for the log: it would tell strangers of servers that they can't see.
-        let message = if reason.status().is_client_error() { detail } else { "" };
         let server = record.server();
         let failure =
             reply::Failure { reason: *reason, cause: *cause, message, backend: *backend, server: server.as_deref() };
@@ -163,7 +162,13 @@ impl Gateway {
 
 impl Failure {
     fn new(reason: Reason, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { reason, cause: None, detail: detail.into(), backend: None }
+        Self { reason, cause: None, detail: detail.into(), message: "".into(), backend: None }
+    }
+
+    /// A fault of the client's, who may know of it.
+    fn of_client(reason: Reason, detail: impl Into<Cow<'static, str>>) -> Self {
+        let detail = detail.into();
+        Self { message: detail.clone(), ..Self::new(reason, detail) }
     }
 }
 
@@ -175,18 +180,21 @@ impl From<Reason> for Failure {
 
 impl From<exchange::Refusal> for Failure {
     fn from(refusal: exchange::Refusal) -> Self {
-        Self::new(refusal.reason, refusal.detail)
+        Self::of_client(refusal.reason, refusal.detail)
     }
 }
 
 impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
-        Self { cause: error.cause, ..Self::new(error.reason, error.detail) }
+        match error.reason.status().is_client_error() {
+            true => Self::of_client(error.reason, error.detail),
+            false => Self { cause: error.cause, ..Self::new(error.reason, error.detail) },
+        }
     }
 }
 
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
-        Self::new(error.reason(), "")
+        Self::of_client(error.reason(), error.message())
     }
 }
