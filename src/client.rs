@@ -25,11 +25,22 @@ pub enum ClientError {
     WriteTimeout,
     /// Its chunked framing is broken: 400.
     BadBody,
-    /// Its body exceeds the limit: 413.
+    /// Its body is longer than `gateway.client.max-body-size`: 413.
     TooLarge,
 }
 
 impl ClientError {
+    /// What happened, in words that the client may read.
+    pub fn message(self) -> &'static str {
+        match self {
+            Self::Gone => "the client went away",
+            Self::WriteTimeout => "the client does not read",
+            Self::BodyTimeout => "the request's body stalled",
+            Self::BadBody => "the request's chunked body is broken",
+            Self::TooLarge => "the request's body is too long",
+        }
+    }
+
     /// The reason for the log, the counters and, if there is still somebody to read it, the answer.
     pub fn reason(self) -> Reason {
         match self {

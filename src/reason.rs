@@ -39,7 +39,7 @@ reasons! {
     HeadTimeout = "head_timeout", 408;
     /// The client's body stalled, or came slower than `gateway.client.min-rate`.
     BodyTimeout = "body_timeout", 408;
-    /// The client's body is larger than allowed.
+    /// The client's body is longer than `gateway.client.max-body-size`.
     BodyTooLarge = "body_too_large", 413;
     /// The client went away before its answer was complete; logged as 499, never sent.
     ClientAborted = "client_aborted", 499;

@@ -49,8 +49,14 @@ impl Reply {
 
     /// Sends it as the answer to `head`, in one write.
     pub fn send(self, head: &RequestHead, client: &mut dyn Client) -> Ending {
+        let may_persist = client.may_persist();
+        self.send_on(head, client, may_persist)
+    }
+
+    /// The same on a connection of which the caller knows whether it may persist.
+    pub fn send_on(self, head: &RequestHead, client: &mut dyn Client, may_persist: bool) -> Ending {
         let framing = Framing::of(head, self.status, Some(self.body.len() as u64));
-        let persistence = Persistence::of(head, framing, client.may_persist());
+        let persistence = Persistence::of(head, framing, may_persist);
         let octets = self.head_octets(Tail { framing, persistence, now: SystemTime::now() });
         let body = if response::has_body(head.method(), self.status) { &self.body[..] } else { &[] };
         match client.write(&mut [IoSlice::new(&octets), IoSlice::new(body)]) {

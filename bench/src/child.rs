@@ -12,7 +12,7 @@ pub(crate) struct Running {
     _stdin: Option<ChildStdin>,
 }
 
-/// What `/proc` tells of a process.
+/// What `/proc` tells of a process and its children.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     pub(crate) threads: u64,
@@ -56,15 +56,33 @@ impl Running {
         Ok(running)
     }
 
-    /// Threads and memory now.
+    /// Threads and memory now, of the process and its children: nginx's work is done by its workers. Pages that they share count for each.
     pub(crate) fn usage(&self) -> io::Result<Usage> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let field = |name: &str| -> u64 {
-            let line = status.lines().find_map(|line| line.strip_prefix(name));
-            line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
-        };
-        Ok(Usage { threads: field("Threads:"), resident_kb: field("VmRSS:"), peak_kb: field("VmHWM:") })
+        let pid = self.child.id();
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
+        let of_children = children.split_whitespace().map(usage_of);
+        of_children.fold(usage_of(&pid.to_string()), |sum, more| Ok(sum?.plus(more?)))
     }
+}
+
+impl Usage {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            threads: self.threads + other.threads,
+            resident_kb: self.resident_kb + other.resident_kb,
+            peak_kb: self.peak_kb + other.peak_kb,
+        }
+    }
+}
+
+/// Of one process.
+fn usage_of(pid: &str) -> io::Result<Usage> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let field = |name: &str| -> u64 {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+    };
+    Ok(Usage { threads: field("Threads:"), resident_kb: field("VmRSS:"), peak_kb: field("VmHWM:") })
 }
 
 impl Drop for Running {
@@ -107,5 +125,22 @@ fn address_in(mut lines: impl BufRead + Send + 'static) -> io::Result<SocketAddr
             return Ok(address);
         }
         seen.push_str(&line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_are_counted_with_their_parent() {
+        let script = "sleep 60 & echo listening on 127.0.0.1:1; wait";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]);
+        let (shell, _) = Running::listening(shell, Output::Stdout).unwrap();
+        let alone = usage_of(&shell.child.id().to_string()).unwrap();
+        let all = shell.usage().unwrap();
+        assert_eq!((alone.threads, all.threads), (1, 2));
+        assert!(all.resident_kb > alone.resident_kb);
     }
 }

@@ -8,7 +8,7 @@ use crate::contestant::{self, Contestant, Scratch};
 use crate::footprint;
 use crate::table::{median, say};
 use crate::wrk::{self, Outcome};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::io;
 use std::time::Duration;
 
@@ -21,14 +21,25 @@ pub(crate) struct Options {
     /// Rounds; each cell tells their median.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Only the parts named: static, slow, footprint.
+    /// Only these parts.
     #[arg(long, value_delimiter = ',')]
-    only: Vec<String>,
+    only: Vec<Part>,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Answers at once.
+    Static,
+    /// Answers after a delay.
+    Slow,
+    /// Memory and threads.
+    Footprint,
 }
 
 impl Options {
-    fn wants(&self, part: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|name| name == part)
+    fn wants(&self, part: Part) -> bool {
+        self.only.is_empty() || self.only.contains(&part)
     }
 }
 
@@ -47,17 +58,17 @@ pub(crate) fn run(options: &Options) -> io::Result<()> {
     say(&contestant::nginx_conf(scratch.path(), address, ([127, 0, 0, 1], 0).into()));
     let direct = || Contestant { name: "direct", address, process: None };
     let nginx = || contestant::nginx(&scratch, address).inspect_err(|error| say(&format!("left out: {error}"))).ok();
-    if options.wants("static") {
+    if options.wants(Part::Static) {
         let ours = contestant::portcullis(&scratch, address, 200)?;
         let contestants: Vec<_> = [Some(direct()), nginx(), Some(ours)].into_iter().flatten().collect();
         measure("static", options, STATIC, &contestants)?;
     }
-    if options.wants("slow") {
+    if options.wants(Part::Slow) {
         let ours = contestant::portcullis(&scratch, address, 1200)?;
         let contestants: Vec<_> = [Some(direct()), nginx(), Some(ours)].into_iter().flatten().collect();
         measure("50 ms", options, SLOW, &contestants)?;
     }
-    if options.wants("footprint") {
+    if options.wants(Part::Footprint) {
         footprint::run(&scratch)?;
     }
     Ok(())
@@ -76,18 +87,18 @@ fn measure(title: &str, options: &Options, (path, cells): (&str, &[usize]), all:
         let outcomes = cell(options, path, connections, all)?;
         let rate = |name| {
             let found = all.iter().zip(&outcomes).find(|(c, _)| c.name == name);
-            found.map_or(f64::NAN, |(_, outcome)| outcome.requests_per_second)
+            found.map(|(_, outcome)| outcome.requests_per_second)
         };
         for (contestant, outcome) in all.iter().zip(&outcomes) {
             let ours = outcome.requests_per_second;
             say(&format!(
-                "{connections:>6}  {:<17} {ours:>9.0} {:>8.2} {:>8.2} {:>7} {:>8.2} {:>9.2}",
+                "{connections:>6}  {:<17} {ours:>9.0} {:>8.2} {:>8.2} {:>7} {:>8} {:>9}",
                 contestant.name,
                 outcome.p50_ms,
                 outcome.p99_ms,
                 outcome.errors,
-                ours / rate("nginx"),
-                ours / rate("direct"),
+                ratio(ours, rate("nginx")),
+                ratio(ours, rate("direct")),
             ));
         }
     }
@@ -99,6 +110,11 @@ fn measure(title: &str, options: &Options, (path, cells): (&str, &[usize]), all:
     }
     say("");
     Ok(())
+}
+
+/// How often `base` goes into `ours`; `-` without one to compare with.
+fn ratio(ours: f64, base: Option<f64>) -> String {
+    base.filter(|base| *base > 0.0).map_or("-".into(), |base| format!("{:.2}", ours / base))
 }
 
 /// One cell: every contestant in turn, each second round backwards; medians, and the sum of errors.
@@ -140,6 +156,26 @@ fn raise_descriptors() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_ratio_to_nobody_is_no_number() {
+        assert_eq!([ratio(1.0, Some(2.0)), ratio(1.0, None), ratio(1.0, Some(0.0))], ["0.50", "-", "-"]);
+    }
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    #[test]
+    fn a_part_that_is_not_known_is_refused_and_the_known_ones_are_named() {
+        let parse = |only: &str| <Line as clap::Parser>::try_parse_from(["bench", "--only", only]);
+        let options = parse("slow,footprint").unwrap_or_else(|error| panic!("{error}")).options;
+        assert!(options.wants(Part::Slow) && options.wants(Part::Footprint) && !options.wants(Part::Static));
+        let error = parse("statik").err().expect("refused").to_string();
+        assert!(["static", "slow", "footprint"].iter().all(|part| error.contains(part)), "{error}");
+    }
 
     #[test]
     fn a_cell_tells_medians_and_all_errors() {

@@ -4,6 +4,7 @@
 
 use crate::reason::Reason;
 use crate::wire::head::RequestHead;
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -35,6 +36,8 @@ pub struct Entry {
     pub times: Times,
     /// Why the request did not end as its client hoped; independent of the status, since a fallback may have answered.
     pub reason: Option<Reason>,
+    /// What exactly failed: which timer, which limit, what the system said.
+    pub detail: Option<Cow<'static, str>>,
 }
 
 /// Where a request's time went; what it never came to is `None`.
@@ -68,6 +71,7 @@ impl Entry {
             attempts: 0,
             times: Times::default(),
             reason: None,
+            detail: None,
         }
     }
 }

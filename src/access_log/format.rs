@@ -6,7 +6,7 @@
 //!
 //! Targets and fields come from strangers. Every octet that is a control, a quote, a backslash or not ASCII is written as `\xHH` (in
 //! JSON the backslash is doubled, so that a reader gets the same text), thus no request can forge a line. What is missing is `-`, or
-//! null in JSON. Nothing here does input or output; a `Vec` takes every write.
+//! null in JSON; `detail` alone stands only where something failed. Nothing here does input or output; a `Vec` takes every write.
 
 use super::entry::Entry;
 use crate::wire::date::{Civil, iso_8601};
@@ -51,6 +51,11 @@ fn combined(out: &mut Vec<u8>, entry: &Entry) {
             Value::Millis(value) => millis(out, value, b"-"),
         }
     }
+    if let Some(detail) = &entry.detail {
+        out.extend_from_slice(b" detail=\"");
+        escaped(out, detail.as_bytes(), Place::Quoted);
+        out.push(b'"');
+    }
     out.push(b'\n');
 }
 
@@ -80,6 +85,9 @@ fn json(out: &mut Vec<u8>, entry: &Entry) {
                 millis(out, value, b"null");
             }
         }
+    }
+    if let Some(detail) = &entry.detail {
+        json_text(out, "detail", Some(detail.as_bytes()));
     }
     out.extend_from_slice(b"}\n");
 }
@@ -267,6 +275,22 @@ mod tests {
             &refused(),
             r#"{"time":"2026-11-30T09:57:59.126+00:00","remote":"192.0.2.7","remote_port":4711,"method":null,"target":null,"protocol":null,"status":503,"bytes":0,"referer":null,"user_agent":null,"route":null,"backend":null,"upstream":null,"upstream_status":null,"attempts":0,"queue_ms":null,"isolation_ms":null,"connect_ms":null,"first_byte_ms":null,"total_ms":null,"reason":"queue_full"}"#,
         );
+    }
+
+    #[test]
+    fn what_failed_is_told_in_detail_and_escaped() {
+        let failed = Entry { detail: Some("closed: \"x\"\n\\".into()), ..refused() };
+        let mut line = Vec::new();
+        combined(&mut line, &failed);
+        assert!(
+            line.ends_with(b" reason=queue_full detail=\"closed: \\x22x\\x22\\x0a\\x5c\"\n"),
+            "{}",
+            line.escape_ascii()
+        );
+        let mut object = Vec::new();
+        json(&mut object, &failed);
+        let value: serde_json::Value = serde_json::from_slice(&object).unwrap();
+        assert_eq!(value["detail"], r"closed: \x22x\x22\x0a\x5c");
     }
 
     /// Log forging: the raw target as it came, and every octet that could end a quote or a line escaped.

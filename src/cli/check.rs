@@ -75,6 +75,10 @@ fn front(out: &mut String, config: &Config) {
     line("ready queue", format!("{}, at most {}", server.max_queue_capacity, span(config.gateway.queue_timeout)));
     line("request line, fields", format!("{} octets each, 100 fields", server.max_http_header_size));
     line("head, body read, write", span(server.connection_timeout));
+    line(
+        "request body",
+        config.gateway.client_max_body_size.map_or("no bound".into(), |most| format!("{most} octets")),
+    );
     line("idle connection", bound(server.keep_alive_timeout));
     line("requests per connection", server.max_keep_alive_requests.map_or("no bound".into(), |n| n.to_string()));
 }

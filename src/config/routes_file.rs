@@ -21,6 +21,9 @@ use std::sync::Arc;
 /// Routes in their order, and the lists of servers by service.
 pub(crate) type Definitions = (Vec<Route>, Vec<(String, Setting)>);
 
+/// What a route file holds.
+pub(crate) const LISTS: [&str; 2] = ["routeDefinitionList", "ribbonDefinitionList"];
+
 /// Reads the file that the setting names; a relative path counts from the file that names it.
 pub(crate) fn read(setting: &Setting, faults: &mut Vec<Fault>) -> Option<Definitions> {
     let path = located(setting);

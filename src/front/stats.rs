@@ -8,6 +8,19 @@ use crate::metrics::{Collect, Counter, Sink};
 use crate::phase::Phase;
 use crate::reason::Reason;
 
+/// Why a front refuses: told at zero too, so that an alert can compare with it.
+const REFUSALS: [Reason; 9] = [
+    Reason::BadRequest,
+    Reason::TargetTooLong,
+    Reason::HeadTooLarge,
+    Reason::HeadTimeout,
+    Reason::ClientAborted,
+    Reason::QueueFull,
+    Reason::QueueTimeout,
+    Reason::Draining,
+    Reason::Internal,
+];
+
 /// Counters that belong to no single part.
 pub(super) struct Stats {
     pub(super) accepted: Counter,
@@ -65,7 +78,12 @@ impl Collect for Shared {
         );
         sink.gauge("portcullis.queue.waiting", "Requests that wait for a worker", &server, queue.len() as f64);
         sink.timer("portcullis.queue.wait", "Time that requests waited for a worker", &server, &queue.wait);
-        sink.counter("portcullis.requests", "Requests that a handler answered", &server, self.workers.answered());
+        sink.counter(
+            "portcullis.requests.served",
+            "Requests that a handler answered",
+            &server,
+            self.workers.answered(),
+        );
         sink.counter("portcullis.requests.panics", "Handlers that panicked", &server, self.stats.panics.get());
         sink.counter("portcullis.housekeeper.ticks", "Rounds of the housekeeper", &server, self.stats.ticks.get());
     }
@@ -82,7 +100,7 @@ impl Shared {
         sink.counter("portcullis.connections.aborted", "Connections broken by the client", server, stats.aborted.get());
         for reason in Reason::ALL {
             let count = stats.refused(*reason).get();
-            if count > 0 {
+            if count > 0 || REFUSALS.contains(reason) {
                 let labels = [server[0], ("reason", reason.name())];
                 sink.counter(
                     "portcullis.connections.refused",

@@ -3,10 +3,10 @@
 //! The gateway admits, then calls; whether the call runs here or on a pool's thread is isolation's affair. Nobody else makes upstream calls.
 
 use super::Failure;
-use super::downstream::Attended;
+use super::downstream::{Attended, is_beyond};
 use super::record::Record;
 use crate::balance::Balancer;
-use crate::client::Client;
+use crate::client::{BodyLength, Client, ClientError};
 use crate::config::Config;
 use crate::config::model::{BackendConfig, BackendKind, IsolationConfig, Scheduling};
 use crate::deadline::Deadline;
@@ -18,6 +18,7 @@ use crate::scheduling;
 use crate::upstream::{
     Alarm, Answer, CallLimits, Caller, ConnectionLimit, OutboundRequest, ResolverTable, Server, TlsContext,
 };
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub(crate) struct Backend {
     isolation: Isolation<Caller>,
     /// The limits of each of its calls, but for the deadline.
     limits: CallLimits,
+    /// `gateway.client.max-body-size`.
+    max_body: Option<u64>,
 }
 
 /// What backends share while they are built.
@@ -48,6 +51,7 @@ struct Shared {
     /// `zuul.host.max-total-connections`: one bound over all url routes.
     url_connections: Arc<ConnectionLimit>,
     pools: HashMap<String, Arc<Pool<Caller>>>,
+    max_body: Option<u64>,
 }
 
 impl Backends {
@@ -60,6 +64,7 @@ impl Backends {
             url_connections: ConnectionLimit::watched(config.zuul.host_max_total_connections, &alarm),
             alarm,
             pools: config.thread_pools.keys().map(|key| (key.clone(), pool(config, key))).collect(),
+            max_body: config.gateway.client_max_body_size,
         };
         let by_id = config.backends.iter().map(|(id, backend)| (id.clone(), Backend::new(backend, &shared))).collect();
         Ok(Self { by_id, alarm: shared.alarm, pools: shared.pools.into_values().collect() })
@@ -115,13 +120,24 @@ impl Backend {
                 read_timeout: config.read_timeout,
                 connection_request_timeout: config.connection_request_timeout,
             },
+            max_body: shared.max_body,
             config: config.clone(),
         }
     }
 
-    /// A permit or a pool place, without waiting.
-    pub(crate) fn admit(&self) -> Result<Admitted<Caller>, Failure> {
-        self.isolation.admit().map_err(|reason| self.failure(reason, "no permit"))
+    /// What it is called: the service, or the id of the url route.
+    pub(super) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// A permit or a pool place, without waiting, for a request with a body of this length.
+    pub(crate) fn admit(&self, body: BodyLength) -> Result<Admitted<Caller>, Failure> {
+        if let BodyLength::Exactly(octets) = body
+            && is_beyond(self.max_body, octets)
+        {
+            return Err(ClientError::TooLarge.into());
+        }
+        self.isolation.admit().map_err(|reason| self.failed(Failure::new(reason, self.limit())))
     }
 
     /// Sends the request to the next server in turn and waits for the head of its answer.
@@ -135,9 +151,9 @@ impl Backend {
     ) -> Result<Answer, Failure> {
         let deadline = Deadline::after_some(self.config.deadline);
         let server = self.balancer.next(&[]).ok_or_else(|| self.failure(Reason::NoServer, "no server"))?;
-        record.calling(&self.name, server);
+        record.calling(server);
         let cancel = client.cancel();
-        let mut client = Attended { client, route, received: record.received_octets() };
+        let mut client = Attended { client, route, received: record.received_octets(), max_body: self.max_body };
         let parties = Parties { local: caller, client: &mut client, deadline, cancel: &cancel };
         let (server, limits) = (server.clone(), self.limits);
         let outcome = admitted.call(parties, move |caller, downstream, deadline, cancel| {
@@ -157,8 +173,18 @@ impl Backend {
 
     /// The failure as one of this backend.
     pub(super) fn failed(&self, failure: Failure) -> Failure {
-        let detail = format!("{}: {}", self.config.id, failure.detail).into();
-        Failure { detail, backend: Some(self.config.kind), ..failure }
+        Failure { backend: Some(self.config.kind), ..failure }
+    }
+
+    /// What is used up when it admits nothing.
+    fn limit(&self) -> Cow<'static, str> {
+        match &self.config.isolation {
+            IsolationConfig::Semaphore { max_concurrent_requests } => {
+                format!("all {max_concurrent_requests} permits are taken").into()
+            }
+            IsolationConfig::Thread { pool_key } => format!("no place is free in the pool {pool_key}").into(),
+            IsolationConfig::None => "".into(),
+        }
     }
 
     fn failure(&self, reason: Reason, detail: &'static str) -> Failure {

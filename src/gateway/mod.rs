@@ -66,8 +66,10 @@ pub struct Worker {
 pub(crate) struct Failure {
     reason: Reason,
     cause: Option<Cause>,
-    /// What exactly: for the log; for the client too where the fault is the client's.
+    /// What exactly, for the log.
     detail: Cow<'static, str>,
+    /// What exactly, for the client: where the fault is the client's own. What went wrong behind the gateway is not told to strangers.
+    message: Cow<'static, str>,
     /// What kind of backend failed, if one was tried.
     backend: Option<BackendKind>,
 }
@@ -122,8 +124,9 @@ impl Gateway {
         record.planned(&plan);
         let Plan { route, method, target, fields, .. } = plan;
         let backend = self.backends.of(route)?;
+        record.leads_to(backend.name());
         // Held until the last octet of the answer was sent or given up.
-        let admitted = backend.admit()?;
+        let admitted = backend.admit(client.length())?;
         let outbound = OutboundRequest { method, target, fields };
         let answer = backend.call(&admitted, (route, outbound), &mut worker.caller, client, record)?;
         relay::relay(answer, (route, request), &mut worker.buffers, client, record).map_err(|f| backend.failed(f))
@@ -131,20 +134,19 @@ impl Gateway {
 
     /// The answer to a failure; a client that is gone gets none.
     fn apologise(&self, failure: &Failure, request: &Request, client: &mut dyn Client, record: &mut Record) -> Ending {
-        let Failure { reason, cause, detail, backend } = failure;
-        log::debug!("{reason}: {detail}");
-        record.failed(*reason);
+        let Failure { reason, cause, message, backend, .. } = failure;
+        record.failed(*reason, failure.detail.clone());
         if *reason == Reason::ClientAborted {
             return Ending::Abort;
         }
-        // What went wrong behind the gateway is for the log: it would tell strangers of servers that they can't see.
-        let message = if reason.status().is_client_error() { detail } else { "" };
         let (reason, cause, backend, server) = (*reason, *cause, *backend, record.server());
         let failure = reply::Failure { reason, cause, message, backend, server };
         let mut reply = self.errors.error(failure, Some(&request.head), SystemTime::now());
         reply.fields.extend(record.debug());
         record.replying(&reply);
-        reply.send(&request.head, client)
+        // The rest of a body that is too long is not worth its reading.
+        let may_persist = reason != Reason::BodyTooLarge && client.may_persist();
+        reply.send_on(&request.head, client, may_persist)
     }
 
     /// Log and counts, whatever the ending.
@@ -159,7 +161,13 @@ impl Gateway {
 
 impl Failure {
     fn new(reason: Reason, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { reason, cause: None, detail: detail.into(), backend: None }
+        Self { reason, cause: None, detail: detail.into(), message: "".into(), backend: None }
+    }
+
+    /// A fault of the client's, who may know of it.
+    fn of_client(reason: Reason, detail: impl Into<Cow<'static, str>>) -> Self {
+        let detail = detail.into();
+        Self { message: detail.clone(), ..Self::new(reason, detail) }
     }
 }
 
@@ -171,18 +179,21 @@ impl From<Reason> for Failure {
 
 impl From<exchange::Refusal> for Failure {
     fn from(refusal: exchange::Refusal) -> Self {
-        Self::new(refusal.reason, refusal.detail)
+        Self::of_client(refusal.reason, refusal.detail)
     }
 }
 
 impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
-        Self { cause: error.cause, ..Self::new(error.reason, error.detail) }
+        match error.reason.status().is_client_error() {
+            true => Self::of_client(error.reason, error.detail),
+            false => Self { cause: error.cause, ..Self::new(error.reason, error.detail) },
+        }
     }
 }
 
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
-        Self::new(error.reason(), "")
+        Self::of_client(error.reason(), error.message())
     }
 }

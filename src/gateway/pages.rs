@@ -45,7 +45,7 @@ fn split(target: &[u8]) -> (&[u8], &[u8]) {
 }
 
 fn no_page(path: &[u8]) -> Failure {
-    Failure::new(Reason::NoRoute, format!("forward to {}: the gateway has no such page", path.escape_ascii()))
+    Failure::of_client(Reason::NoRoute, format!("forward to {}: the gateway has no such page", path.escape_ascii()))
 }
 
 fn allow(status: StatusCode) -> Reply {

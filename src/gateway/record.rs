@@ -4,7 +4,7 @@
 
 use super::debug;
 use crate::access_log::Entry;
-use crate::client::{Ending, Refused, Request};
+use crate::client::{ClientError, Ending, Refused, Request};
 use crate::counts::Ended;
 use crate::exchange::Plan;
 use crate::isolation::NoResult;
@@ -13,6 +13,7 @@ use crate::reply::Reply;
 use crate::router::Route;
 use crate::upstream::{Answer, CallError, CallMarks, Server};
 use http::{HeaderValue, Method, StatusCode};
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -54,9 +55,13 @@ impl Record {
         Some((debug::NAME, debug::steps(self.debug.as_ref()?, &self.entry)?))
     }
 
-    /// This server is about to be asked.
-    pub(super) fn calling(&mut self, backend: &Arc<str>, server: &Server) {
+    /// It leads to this backend, whether that admits it or not.
+    pub(super) fn leads_to(&mut self, backend: &Arc<str>) {
         self.entry.backend = Some(backend.clone());
+    }
+
+    /// This server is about to be asked.
+    pub(super) fn calling(&mut self, server: &Server) {
         self.entry.server = Some(server.authority().clone());
     }
 
@@ -100,8 +105,11 @@ impl Record {
     }
 
     /// It will not end as its client hoped.
-    pub(super) fn failed(&mut self, reason: Reason) {
+    pub(super) fn failed(&mut self, reason: Reason, detail: Cow<'static, str>) {
+        let asked = self.entry.server.as_ref().or(self.entry.backend.as_ref()).map_or("-", |name| name);
+        log::debug!("{reason}: {asked}: {detail}");
         self.entry.reason = Some(reason);
+        self.entry.detail = Some(detail).filter(|detail| !detail.is_empty());
         if reason == Reason::ClientAborted {
             self.entry.status = Some(reason.status().as_u16());
         }
@@ -117,7 +125,7 @@ impl Record {
     pub(super) fn end(&mut self, ending: Ending) {
         self.entry.times.total = Some(self.received.elapsed());
         if ending == Ending::Abort && self.entry.reason.is_none() {
-            self.failed(Reason::ClientAborted);
+            self.failed(Reason::ClientAborted, ClientError::Gone.message().into());
         }
     }
 

@@ -162,14 +162,13 @@ impl Out<'_> {
         if !self.head.is_empty() {
             return Err(error.into());
         }
-        log::debug!("{}: {}", error.reason, error.detail);
-        self.record.failed(error.reason);
+        self.record.failed(error.reason, error.detail);
         Ok(Ending::Abort)
     }
 
     /// The client is gone, or does not read.
     fn lost(self, error: ClientError) -> Result<Ending, Failure> {
-        self.record.failed(error.reason());
+        self.record.failed(error.reason(), error.message().into());
         Ok(Ending::Abort)
     }
 }

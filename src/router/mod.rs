@@ -16,6 +16,18 @@ use ant::Pattern;
 use bytes::Bytes;
 use std::sync::Arc;
 
+/// Whether a pattern can be offered; the configuration asks while it still knows where the pattern was written.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn check_pattern(text: &str) -> Result<(), String> {
+    Pattern::new(text).map_err(|unsupported| unsupported.to_string())?;
+    match text.contains(char::is_control) {
+        true => Err(route::CONTROL_CHARACTER.into()),
+        false => Ok(()),
+    }
+}
+
 /// The routes of one configuration.
 #[derive(Debug)]
 pub struct Router {

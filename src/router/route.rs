@@ -73,6 +73,8 @@ struct Strip {
     own: usize,
 }
 
+pub(super) const CONTROL_CHARACTER: &str = "holds a control character";
+
 /// Why a route can't be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteFault {
@@ -93,8 +95,7 @@ impl Route {
         let pattern = Pattern::below(&zuul.prefix, &path).map_err(|unsupported| fault(unsupported.to_string()))?;
         let strip = Strip::of(zuul, config, &pattern);
         let prefix = format!("{}{}", zuul.prefix, rejoined(segments(&path).take(strip.own)));
-        let prefix_value =
-            HeaderValue::from_bytes(prefix.as_bytes()).map_err(|_| fault("holds a control character".into()))?;
+        let prefix_value = HeaderValue::from_bytes(prefix.as_bytes()).map_err(|_| fault(CONTROL_CHARACTER.into()))?;
         let (location, base, backend) = destination(config);
         let request_fields = FieldTable::for_requests(zuul, config);
         Ok(Self {

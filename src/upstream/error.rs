@@ -72,14 +72,7 @@ impl Fault {
 
     /// The client failed.
     pub(super) fn client(error: ClientError) -> Self {
-        let (reason, detail) = match error {
-            ClientError::Gone => (Reason::ClientAborted, "the client went away"),
-            ClientError::WriteTimeout => (Reason::ClientAborted, "the client does not read"),
-            ClientError::BodyTimeout => (Reason::BodyTimeout, "the client's body stalled"),
-            ClientError::BadBody => (Reason::BadRequest, "the client's chunked body is broken"),
-            ClientError::TooLarge => (Reason::BodyTooLarge, "the client's body is too large"),
-        };
-        Self { client: Some(error), ..Self::new(reason, detail) }
+        Self { client: Some(error), ..Self::new(error.reason(), error.message()) }
     }
 
     /// The connection failed during `doing`.

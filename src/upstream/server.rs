@@ -18,6 +18,19 @@ use std::time::{Duration, Instant};
 /// Connections that were idle for less than this are not looked at by [`Server::evict`]: a request will do it.
 const WARM: Duration = Duration::from_secs(1);
 
+/// Why calls fail: told at zero too, so that an alert can compare with it.
+const FAILURES: [Reason; 9] = [
+    Reason::BadRequest,
+    Reason::BodyTimeout,
+    Reason::ClientAborted,
+    Reason::UpstreamPoolTimeout,
+    Reason::ConnectFailed,
+    Reason::ConnectTimeout,
+    Reason::Timeout,
+    Reason::UpstreamBadResponse,
+    Reason::UpstreamAborted,
+];
+
 /// One upstream server with its connection pool. Dropping it closes its idle connections.
 pub struct Server {
     backend: String,
@@ -225,7 +238,7 @@ impl Collect for Server {
         sink.timer("portcullis.upstream.connect", "Connecting, TLS included", &labels, &counts.connect);
         for reason in Reason::ALL {
             let failed = counts.failures[*reason as usize].get();
-            if failed > 0 {
+            if failed > 0 || FAILURES.contains(reason) {
                 let labels = [labels[0], labels[1], ("reason", reason.name())];
                 sink.counter("portcullis.upstream.failures", "Calls that failed", &labels, failed);
             }

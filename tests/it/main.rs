@@ -24,6 +24,9 @@ mod keep_alive;
 /// Heads and bodies that are wrong, too long or too odd.
 mod framing;
 
+/// Bodies that are too long.
+mod body_limit;
+
 /// The status table.
 mod errors;
 

@@ -3,6 +3,7 @@
 use crate::support::gateway::{Setup, TestGateway};
 use crate::support::origin::TestOrigin;
 use crossbeam_channel::unbounded;
+use portcullis::reason::Reason;
 use serde_json::{Value, json};
 
 #[track_caller]
@@ -150,6 +151,31 @@ fn counts_can_be_reconciled_to_the_request() {
     assert_eq!(count("portcullis_upstream_connections_opened_total", ""), 1.0);
     assert_eq!(count("portcullis_requests_failed_total", "no_route"), 3.0);
     assert_eq!(count("portcullis_requests_failed_total", "bad_request"), 1.0);
+}
+
+/// Alerts need something to compare with before the first failure.
+#[test]
+fn counters_by_reason_stand_at_zero_from_the_start() {
+    let origin = TestOrigin::echoing();
+    let gateway = Setup::to(&origin).start();
+    let metrics = gateway.metrics();
+    let at_zero = |name: &str, reason: &str| {
+        let reason = format!("reason=\"{reason}\"");
+        let found: Vec<_> = metrics.iter().filter(|(key, _)| key.starts_with(name) && key.contains(&reason)).collect();
+        assert!(!found.is_empty() && found.iter().all(|(_, value)| **value == 0.0), "{name} {reason}: {found:?}");
+    };
+    for reason in Reason::ALL {
+        at_zero("portcullis_requests_failed_total", reason.name());
+    }
+    for reason in ["queue_full", "queue_timeout", "head_timeout", "draining"] {
+        at_zero("portcullis_connections_refused_total{server=\"gateway\"", reason);
+    }
+    for reason in ["connect_failed", "timeout", "upstream_aborted", "upstream_pool_timeout"] {
+        at_zero("portcullis_upstream_failures_total", reason);
+    }
+    let requests: Vec<_> =
+        metrics.keys().filter(|key| key.split('{').next() == Some("portcullis_requests_total")).collect();
+    assert_eq!(requests.len(), 1, "a sum over it counts each request once");
 }
 
 #[test]

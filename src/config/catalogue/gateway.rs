@@ -37,6 +37,12 @@ pub(super) const KEYS: &[Key] = &[
         "Octets a second below which a body or a reader is cut off; 0 for none.",
     ),
     acts(
+        "gateway.client.max-body-size",
+        Kind::Size { min: -1 },
+        "-1",
+        "Longest request body that is passed on; then 413 body_too_large. Negative for no bound.",
+    ),
+    acts(
         "gateway.access-log.format",
         Kind::Choice(&["combined", "json", "off"]),
         "combined",

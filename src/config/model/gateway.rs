@@ -18,6 +18,8 @@ pub struct GatewayConfig {
     pub scheduling: Scheduling,
     /// `gateway.client.min-rate`: octets per second below which a body or a reader is cut off; default 250, 0 for none.
     pub client_min_rate: u64,
+    /// `gateway.client.max-body-size`: octets of a request body that are passed on at most; default no bound.
+    pub client_max_body_size: Option<u64>,
     /// `gateway.access-log.*`.
     pub access_log: AccessLogConfig,
     /// `gateway.example`: the embedded example service, started in this process when present.
@@ -35,6 +37,7 @@ impl Default for GatewayConfig {
             runnable: 16,
             scheduling: Scheduling::Batch,
             client_min_rate: 250,
+            client_max_body_size: None,
             access_log: AccessLogConfig::default(),
             example: None,
             routes_file: None,

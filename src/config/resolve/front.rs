@@ -164,6 +164,7 @@ pub(super) fn gateway(read: Read<'_>, server: &ServerConfig) -> GatewayConfig {
             _ => Scheduling::Batch,
         },
         client_min_rate: read.amount("gateway.client.min-rate").map_or(default.client_min_rate, |rate| rate as u64),
+        client_max_body_size: read.size("gateway.client.max-body-size").and_then(|size| u64::try_from(size).ok()),
         access_log: access_log(read),
         example: port(read, "gateway.example.port").map(|port| ExampleConfig { port }),
         routes_file: read.words("gateway.routes-file").map(Into::into),

@@ -12,7 +12,7 @@ mod zuul;
 
 pub(crate) use routes::{Route, Target, target};
 
-use super::fault::Fault;
+use super::fault::{Fault, Severity};
 use super::model::Config;
 use super::routes_file;
 use super::settings::Settings;
@@ -27,7 +27,10 @@ pub(crate) fn config(settings: &Settings, faults: &mut Vec<Fault>) -> Config {
     let (more, services) = file.unwrap_or_default();
     list.add(more, settings.all().flag("zuul.retryable").unwrap_or(false), faults);
     let backends = backends::Backends { settings, compat: gateway.compat, services: &services }.resolve(&list, faults);
-    backends::tell_unused(settings, &backends, faults);
+    // A key that is at fault can be the reason why a backend is not there: mended, the next look tells what is left.
+    if faults.iter().all(|fault| fault.severity != Severity::Error) {
+        backends::tell_unused(settings, &backends, faults);
+    }
     Config {
         application_name: settings.all().words("spring.application.name").unwrap_or_else(|| "portcullis".into()),
         thread_pools: isolation::thread_pools(settings, &backends),

@@ -8,6 +8,7 @@ use super::zuul::headers;
 use crate::config::fault::{Fault, Place};
 use crate::config::model::{RouteConfig, RouteTarget, ServerAddress};
 use crate::config::settings::{Read, Setting, Settings};
+use crate::router::check_pattern;
 use std::collections::{BTreeSet, HashSet};
 
 /// Routes in order, each with where it was written and, for url routes, its server.
@@ -50,6 +51,9 @@ impl RouteList {
     pub(super) fn add(&mut self, routes: Vec<Route>, retryable: bool, faults: &mut Vec<Fault>) {
         for mut route in routes {
             route.config.retryable = retryable;
+            if let Err(message) = check_pattern(&route.config.path) {
+                faults.push(Fault::error(&route.place, route.name.clone(), message));
+            }
             self.push(route, faults);
         }
     }
@@ -100,6 +104,10 @@ impl OneRoute<'_> {
         let id = self.read.words("zuul.routes.<id>.id").unwrap_or_else(|| self.key.into());
         let path =
             self.read.words("zuul.routes.<id>.path").or(short_path).unwrap_or_else(|| format!("/{}/**", self.key));
+        if let Err(message) = check_pattern(&path) {
+            let written = self.read.setting("zuul.routes.<id>.path").unwrap_or(self.first);
+            faults.push(Fault::error(&written.place, written.name.clone(), message));
+        }
         let (target, server) = self.target(short_location.filter(|location| !location.is_empty()), faults)?;
         let config = RouteConfig {
             id,

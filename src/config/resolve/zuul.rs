@@ -5,6 +5,7 @@
 use crate::config::fault::Fault;
 use crate::config::model::ZuulConfig;
 use crate::config::settings::{Read, Setting};
+use crate::router::check_pattern;
 use std::collections::BTreeSet;
 
 pub(super) fn zuul(read: Read<'_>, faults: &mut Vec<Fault>) -> ZuulConfig {
@@ -15,7 +16,7 @@ pub(super) fn zuul(read: Read<'_>, faults: &mut Vec<Fault>) -> ZuulConfig {
         strip_prefix: flag("zuul.strip-prefix", default.strip_prefix),
         add_proxy_headers: flag("zuul.add-proxy-headers", default.add_proxy_headers),
         add_host_header: flag("zuul.add-host-header", default.add_host_header),
-        ignored_patterns: read.items("zuul.ignored-patterns").unwrap_or_default(),
+        ignored_patterns: ignored_patterns(read, faults),
         ignored_headers: read.setting("zuul.ignored-headers").map(|s| headers(s, faults)).unwrap_or_default(),
         sensitive_headers: read
             .setting("zuul.sensitive-headers")
@@ -34,6 +35,14 @@ pub(super) fn zuul(read: Read<'_>, faults: &mut Vec<Fault>) -> ZuulConfig {
             .amount("zuul.host.max-total-connections")
             .unwrap_or(default.host_max_total_connections),
     }
+}
+
+fn ignored_patterns(read: Read<'_>, faults: &mut Vec<Fault>) -> Vec<String> {
+    let name = "zuul.ignored-patterns";
+    let (Some(patterns), Some(setting)) = (read.items(name), read.setting(name)) else { return Vec::new() };
+    let wrong = patterns.iter().filter_map(|pattern| check_pattern(pattern).err());
+    faults.extend(wrong.map(|message| Fault::error(&setting.place, setting.name.clone(), message)));
+    patterns
 }
 
 /// With a leading and without a trailing slash, or empty.

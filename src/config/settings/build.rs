@@ -9,6 +9,7 @@ use crate::config::catalogue::{self, Effect, Key, NAMESPACES};
 use crate::config::fault::{Fault, Place};
 use crate::config::name::{Name, nearest, uniform};
 use crate::config::placeholder;
+use crate::config::routes_file;
 use crate::config::sources::{Document, Entry, with_lists};
 use crate::config::values::{self, Value};
 use std::collections::{HashMap, HashSet};
@@ -16,7 +17,13 @@ use std::collections::{HashMap, HashSet};
 /// Merges the documents of files, the environment and the command line (the last document), later ones over earlier ones.
 pub(crate) fn merge(documents: &[Document], environment: &[(String, String)], faults: &mut Vec<Fault>) -> Settings {
     let (arguments, files) = documents.split_last().map_or((&[][..], &[][..]), |(last, rest)| (last.as_slice(), rest));
-    let mut building = Building { settings: Settings::default(), unread: Vec::new(), told: HashSet::new(), faults };
+    let mut building = Building {
+        settings: Settings::default(),
+        unread: Vec::new(),
+        told: HashSet::new(),
+        lists: HashSet::new(),
+        faults,
+    };
     files.iter().for_each(|document| building.document(document));
     let from_environment = variables::entries(environment, &building.settings);
     building.document(&from_environment);
@@ -34,6 +41,8 @@ struct Building<'a> {
     unread: Vec<(String, Fault)>,
     /// Keys without effect that were told already.
     told: HashSet<&'static str>,
+    /// Lists of a route file that were told already.
+    lists: HashSet<String>,
     faults: &'a mut Vec<Fault>,
 }
 
@@ -67,6 +76,9 @@ impl Building<'_> {
         }
         if !catalogue::reads(&entry.name) {
             let namespace = namespace(&entry.name);
+            if routes_file::LISTS.contains(&namespace.as_str()) {
+                return self.in_the_wrong_file(entry, namespace);
+            }
             if !self.unread.iter().any(|(told, _)| *told == namespace) {
                 let near =
                     nearest(&namespace, NAMESPACES).map(str::to_string).or_else(|| catalogue::misspelt(&entry.name));
@@ -82,6 +94,15 @@ impl Building<'_> {
             false => Fault::error(&entry.place, name, "unknown key").meaning(catalogue::near(&entry.name)),
         };
         self.faults.push(fault);
+    }
+
+    /// A list of a route file: a gateway without its routes is not what was meant. Told once, not for each entry.
+    fn in_the_wrong_file(&mut self, entry: &Entry, list: String) {
+        if self.lists.insert(list.clone()) {
+            let message =
+                "stands in a route file, and gateway.routes-file names that; it is no configuration by itself";
+            self.faults.push(Fault::error(&entry.place, list, message));
+        }
     }
 
     /// One warning for each key that does nothing.

@@ -153,3 +153,29 @@ fn retryable_comes_from_the_route_else_from_zuul() {
     let yaml = "zuul.retryable: true\nzuul.routes.a: /a/**\nzuul.routes.b: {path: /b/**, retryable: false}\n";
     assert_eq!(config(yaml).routes.iter().map(|route| route.retryable).collect::<Vec<_>>(), [true, false]);
 }
+
+#[test]
+fn patterns_are_checked_where_they_are_written() {
+    let yaml = "zuul:\n  ignored-patterns: \"/x/{y:a+}\"\n  routes:\n    a:\n      service-id: s\n      path: \"/b/{x:[0-9]+}/**\"\n    b: /c/{z:b}\nserver.port: many\n";
+    let said = errors(yaml);
+    let at = |line: &str, key: &str| {
+        said.iter().any(|fault| fault.starts_with(&format!("error: gateway.yaml:{line}: {key}: ")))
+    };
+    assert!(at("2", "zuul.ignored-patterns") && at("6", "zuul.routes.a.path") && at("7", "zuul.routes.b"), "{said:?}");
+    assert_eq!(said.len(), 4, "all at once: {said:?}");
+}
+
+#[test]
+fn a_fault_draws_no_other_one_after_it() {
+    let faults = crate::config::load_str(
+        "zuul.routes.a: {path: /a/**, url: 'ftp://h'}\nzuul.eureka.a.semaphore.max-semaphores: 5\n",
+    );
+    let said: Vec<_> = faults.unwrap_err().iter().map(ToString::to_string).collect();
+    assert!(matches!(&said[..], [only] if only.contains("url")), "{said:?}");
+}
+
+#[test]
+fn a_route_file_is_no_configuration() {
+    let said = errors("{\"routeDefinitionList\": [{\"id\": \"a\"}, {\"id\": \"b\"}]}\n");
+    assert!(matches!(&said[..], [only] if only.contains("gateway.routes-file")), "{said:?}");
+}

@@ -52,7 +52,7 @@ impl Collect for Common {
         let waiting = meters.waiting.get() as f64;
         sink.gauge("portcullis.queue.waiting", "Requests that wait for a worker", &server, waiting);
         sink.timer("portcullis.queue.wait", "Time that requests waited for a worker", &server, &meters.wait);
-        sink.counter("portcullis.requests", "Requests that a handler answered", &server, meters.requests.get());
+        sink.counter("portcullis.requests.served", "Requests that a handler answered", &server, meters.requests.get());
         sink.counter("portcullis.requests.panics", "Handlers that panicked", &server, meters.panics.get());
         self.collect_refusals(sink, server[0]);
         let help = "1 while the crate accepts connections; an error ends that for good";

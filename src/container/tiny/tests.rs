@@ -486,7 +486,7 @@ fn everything_is_told() {
     read_answer(&mut held);
     wait_for("all idle", || told()["portcullis.workers.phase{idle}"] == 4.0);
     for (name, value) in [
-        ("portcullis.requests", 1.0),
+        ("portcullis.requests.served", 1.0),
         ("portcullis.queue.wait", 2.0),
         ("portcullis.queue.waiting", 0.0),
         ("portcullis.connections.refused{bad_request}", 1.0),

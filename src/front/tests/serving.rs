@@ -10,7 +10,7 @@ fn serves_request_after_request_on_one_connection() {
         client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello");
         client.expect("hello");
     }
-    front.wait_for("portcullis.requests", |n| n == 3.0);
+    front.wait_for("portcullis.requests.served", |n| n == 3.0);
     assert_eq!(front.gauge("portcullis.connections.accepted"), 1.0);
     drop(client);
     front.ends_clean();
@@ -190,7 +190,7 @@ fn several_fronts_live_in_one_process() {
         client.expect("test-0");
     }
     for front in fronts {
-        front.wait_for("portcullis.requests", |n| n == 1.0);
+        front.wait_for("portcullis.requests.served", |n| n == 1.0);
         front.ends_clean();
     }
 }

@@ -90,6 +90,29 @@ fn every_request_has_one_line() {
     assert_eq!(with(" 505 ").len(), 1, "{lines:?}");
 }
 
+/// What failed, at whom and by which limit, is for the log alone.
+#[test]
+fn the_log_says_what_failed_and_the_answer_does_not() {
+    let origin = TestOrigin::scripted(|talk| drop((talk.read_request(), talk.stall_until_closed())));
+    let setup = Setup::to(&origin).set("zuul.host.socketTimeoutMillis", "100");
+    let setup = setup.url_route("gone", "/gone/**", "http://127.0.0.1:1").service_route("none", "/none/**", &[]);
+    let gateway = setup.set("gateway.client.max-body-size", "10").start();
+    let rows =
+        [("/slow", "up", "read timeout"), ("/gone/x", "gone", "connection refused"), ("/none/x", "none", "no server")];
+    for (target, backend, detail) in rows {
+        let answer = gateway.get(target);
+        let body: serde_json::Value = serde_json::from_slice(&answer.body).expect("the error body is JSON");
+        assert_eq!(body["message"], "", "{target}");
+        let line = logged(&gateway, target);
+        assert!(line.contains(&format!(" backend={backend} ")), "{line}");
+        assert!(line.split_once(" detail=\"").is_some_and(|(_, told)| told.contains(detail)), "{line}");
+    }
+    let answer = gateway.client().request("POST", "/large", "", b"hello world");
+    let body: serde_json::Value = serde_json::from_slice(&answer.body).expect("the error body is JSON");
+    assert_eq!(body["message"], "the request's body is too long");
+    assert!(logged(&gateway, "/large").contains(" backend=up "));
+}
+
 /// Shown by what is said about a start that fails.
 #[test]
 fn log_levels_are_for_all_or_per_logger() {

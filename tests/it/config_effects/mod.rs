@@ -89,6 +89,7 @@ const ACTING: &[&str] = &[
     "gateway.compat",
     "gateway.queue.timeout",
     "gateway.client.min-rate",
+    "gateway.client.max-body-size",
     "gateway.access-log.format",
     "gateway.access-log.file",
     "gateway.routes-file",
