@@ -12,7 +12,7 @@ use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What the process tells its caller when it ends.
@@ -43,7 +43,8 @@ impl From<Exit> for ExitCode {
     after_help = "Any property can be set as --key=value, e.g. --server.port=8090."
 )]
 struct Arguments {
-    /// Configuration file (YAML or .properties); repeatable, later ones win. Default: gateway.yaml.
+    /// Configuration file (YAML or .properties); repeatable, later ones win. Default: gateway.yaml, application.yml, application.yaml or
+    /// application.properties, whichever is there.
     #[arg(short, long = "config", value_name = "FILE", global = true)]
     config: Vec<PathBuf>,
     #[command(subcommand)]
@@ -84,6 +85,10 @@ enum Command {
 /// Runs what the words ask for.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> Exit {
     let (properties, words) = split_properties(words);
+    if let Some(message) = property_after_a_blank(&words) {
+        tell(&[message]);
+        return Exit::Usage;
+    }
     let arguments = match Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -92,13 +97,23 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> Exit {
             return exit;
         }
     };
-    let sources = || sources(&arguments.config, properties.clone());
+    let with_sources = |then: &dyn Fn(&Sources) -> Exit| match sources(&arguments.config, properties.clone()) {
+        Ok(sources) => then(&sources),
+        Err(message) => {
+            tell(&[message]);
+            Exit::Failed
+        }
+    };
     match arguments.command.unwrap_or(Command::Run) {
-        Command::Run => with_config(&sources(), run::run),
-        Command::Check { dump } => check::check(&sources(), dump),
-        Command::Routes { request } => with_config(&sources(), |loaded| routes::routes(&loaded.config, &request)),
+        Command::Run => with_sources(&|sources| with_config(sources, run::run)),
+        Command::Check { dump } => with_sources(&|sources| check::check(sources, dump)),
+        Command::Routes { request } => {
+            with_sources(&|sources| with_config(sources, |loaded| routes::routes(&loaded.config, &request)))
+        }
         Command::ExampleProduct { port, threads } => run::example_product(port, threads),
-        Command::Healthcheck => with_config(&sources(), |loaded| health::healthcheck(&loaded.config)),
+        Command::Healthcheck => {
+            with_sources(&|sources| with_config(sources, |loaded| health::healthcheck(&loaded.config)))
+        }
         Command::Version => {
             print(&format!("portcullis {}\n", env!("CARGO_PKG_VERSION")));
             Exit::Fine
@@ -123,10 +138,31 @@ fn property(word: &str) -> Option<(String, String)> {
     key.contains('.').then(|| (key.to_owned(), value.to_owned()))
 }
 
-fn sources(files: &[PathBuf], arguments: Vec<(String, String)>) -> Sources {
-    let files = if files.is_empty() { vec![PathBuf::from("gateway.yaml")] } else { files.to_vec() };
+/// `--server.port 8090`, as other programs take options: here the value stands behind `=`.
+fn property_after_a_blank(words: &[OsString]) -> Option<String> {
+    let is_key = |word: &OsString| word.to_str().is_some_and(|word| word.starts_with("--") && word.contains('.'));
+    let at = words.iter().position(is_key)?;
+    let key = words[at].to_string_lossy();
+    let value = words.get(at + 1).map_or("VALUE".into(), |value| value.to_string_lossy());
+    Some(format!("error: {key}: the value of a property stands behind =: write {key}={value}"))
+}
+
+fn sources(files: &[PathBuf], arguments: Vec<(String, String)>) -> Result<Sources, String> {
+    let files = if files.is_empty() { vec![default_file(&FILES, |file| file.exists())?] } else { files.to_vec() };
     let environment = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
-    Sources { files, arguments, environment: environment.collect() }
+    Ok(Sources { files, arguments, environment: environment.collect() })
+}
+
+/// What is looked for in the current directory without `-c`: ours, then Spring's.
+const FILES: [&str; 4] = ["gateway.yaml", "application.yml", "application.yaml", "application.properties"];
+
+/// The first that is there.
+fn default_file(names: &[&str], is_there: impl Fn(&Path) -> bool) -> Result<PathBuf, String> {
+    let found = names.iter().map(PathBuf::from).find(|file| is_there(file));
+    found.ok_or_else(|| {
+        let names = names.join(", ");
+        format!("error: no configuration: none of {names} is in the current directory; name a file with -c FILE")
+    })
 }
 
 /// Loads the configuration, or tells every fault.
@@ -164,6 +200,24 @@ mod tests {
         let pair = |k: &str, v: &str| (k.to_owned(), v.to_owned());
         assert_eq!(properties, [pair("server.port", "1"), pair("a.b", "c=d")]);
         assert_eq!(rest, ["portcullis", "run", "--config=x.yaml", "-c"].map(OsString::from));
+    }
+
+    #[test]
+    fn a_property_whose_value_stands_apart_is_a_usage_fault_that_says_what_to_write() {
+        let words = ["portcullis", "run", "--server.port", "8090"].map(OsString::from);
+        let said = property_after_a_blank(&words).unwrap();
+        assert!(said.ends_with("write --server.port=8090"), "{said}");
+        assert_eq!(main(words), Exit::Usage);
+        let others = ["portcullis", "--config", "a.yaml", "check", "--dump"].map(OsString::from);
+        assert_eq!(property_after_a_blank(&others), None);
+    }
+
+    #[test]
+    fn without_a_file_the_first_of_the_usual_ones_is_taken() {
+        let there = ["application.properties", "application.yml"].map(Path::new);
+        assert_eq!(default_file(&FILES, |file| there.contains(&file)), Ok("application.yml".into()));
+        let said = default_file(&FILES, |_| false).unwrap_err();
+        assert!(FILES.iter().all(|name| said.contains(name)) && said.contains("-c"), "{said}");
     }
 
     #[test]

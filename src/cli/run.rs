@@ -55,7 +55,10 @@ fn until_signalled(server: Server, signals: &Receiver<i32>, shutdown_timeout: Du
     while signals.recv() == Ok(SIGUSR1) {
         server.reopen_access_log();
     }
-    info!("shutting down, within {shutdown_timeout:?}; a second signal ends at once");
+    match shutdown_timeout {
+        Duration::ZERO => info!("shutting down at once"),
+        most => info!("shutting down, within {most:?}; a second signal ends at once"),
+    }
     let (done, drained) = bounded(1);
     let drain = move || {
         let _ = done.send(server.drain(Deadline::after(shutdown_timeout)));
@@ -100,6 +103,9 @@ fn signals() -> std::io::Result<Receiver<i32>> {
 fn start_log(config: &Config) {
     let mut log = env_logger::Builder::new();
     log.filter_level(LevelFilter::Info);
+    // An orderly stop shuts the listener down under the crate's accepting thread, which calls that an error. Its other errors show in
+    // `portcullis.tiny.accepting`; `logging.level.tiny_http` brings them back.
+    log.filter_module("tiny_http", LevelFilter::Off);
     for (logger, level) in &config.logging {
         if logger.eq_ignore_ascii_case("root") {
             log.filter_level(*level);

@@ -1,7 +1,7 @@
 //! The end of a gateway: what runs is finished, what idles is closed at once, and nothing outlasts the phase timeout.
 
 use crate::support::client::RawClient;
-use crate::support::gateway::{Setup, TestGateway, assert_reason};
+use crate::support::gateway::{Container, Setup, TestGateway, assert_reason};
 use crate::support::message::End;
 use crate::support::origin::TestOrigin;
 use crate::support::wait;
@@ -110,6 +110,21 @@ fn an_immediate_shutdown_waits_for_nothing() {
     gateway.process.signal(Signal::TERM);
     gateway.process.wait();
     assert!(busy.answer_or_end("GET").is_err());
+    let log = gateway.process.stderr().join("\n");
+    assert!(log.contains("shutting down at once") && !log.contains("0ns"), "{log}");
+}
+
+/// The second container's crate calls the end of its listener an error.
+#[test]
+fn an_orderly_stop_logs_no_error() {
+    for container in [Container::Native, Container::TinyHttp] {
+        let origin = TestOrigin::echoing();
+        let mut gateway = Setup::to(&origin).container(container).start();
+        assert_eq!(gateway.get("/").status, 200);
+        assert_eq!(gateway.stop(), Some(0));
+        let log = gateway.process.stderr();
+        assert!(log.iter().all(|line| !line.contains("ERROR")), "{log:?}");
+    }
 }
 
 /// The upload of a request in flight is still read in a drain.

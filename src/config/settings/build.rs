@@ -42,7 +42,7 @@ struct Building<'a> {
     /// Keys without effect that were told already.
     told: HashSet<&'static str>,
     /// Lists of a route file that were told already.
-    lists: HashSet<String>,
+    lists: HashSet<&'static str>,
     faults: &'a mut Vec<Fault>,
 }
 
@@ -76,8 +76,8 @@ impl Building<'_> {
         }
         if !catalogue::reads(&entry.name) {
             let namespace = namespace(&entry.name);
-            if routes_file::LISTS.contains(&namespace.as_str()) {
-                return self.in_the_wrong_file(entry, namespace);
+            if let Some(list) = routes_file::LISTS.into_iter().find(|list| uniform(list) == namespace) {
+                return self.in_the_wrong_file(entry, list);
             }
             if !self.unread.iter().any(|(told, _)| *told == namespace) {
                 let near =
@@ -97,8 +97,8 @@ impl Building<'_> {
     }
 
     /// A list of a route file: a gateway without its routes is not what was meant. Told once, not for each entry.
-    fn in_the_wrong_file(&mut self, entry: &Entry, list: String) {
-        if self.lists.insert(list.clone()) {
+    fn in_the_wrong_file(&mut self, entry: &Entry, list: &'static str) {
+        if self.lists.insert(list) {
             let message =
                 "stands in a route file, and gateway.routes-file names that; it is no configuration by itself";
             self.faults.push(Fault::error(&entry.place, list, message));

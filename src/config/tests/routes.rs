@@ -168,7 +168,7 @@ fn patterns_are_checked_where_they_are_written() {
 #[test]
 fn a_fault_draws_no_other_one_after_it() {
     let faults = crate::config::load_str(
-        "zuul.routes.a: {path: /a/**, url: 'ftp://h'}\nzuul.eureka.a.semaphore.max-semaphores: 5\n",
+        "zuul.routes.a: {path: /a/**, url: 'ftp://h'}\nzuul.eureka.a.semaphore.maxSemaphores: 5\n",
     );
     let said: Vec<_> = faults.unwrap_err().iter().map(ToString::to_string).collect();
     assert!(matches!(&said[..], [only] if only.contains("url")), "{said:?}");

@@ -119,7 +119,7 @@ fn a_client_that_leaves_during_its_upload_ends_the_upstream_request_unfinished()
         });
         let server = server(&origin);
         let mut client = TestClient::new(length, [Step::Data(b"abc"), Step::Pause, Step::Fail(error)]);
-        let failed = fails(call(&server, request("POST", "/", &[]), &mut client), reason, "client");
+        let failed = fails(call(&server, request("POST", "/", &[]), &mut client), reason, error.message());
         assert_eq!(failed.client, Some(error));
         let body = told.recv().unwrap();
         assert!(body == b"abc" || body == b"3\r\nabc\r\n", "{body:?}");
