@@ -8,6 +8,7 @@ use crate::deadline::Deadline;
 use crate::reason::Reason;
 use crate::wire::head::RequestHead;
 use http::{HeaderMap, StatusCode};
+use std::borrow::Cow;
 use std::io::IoSlice;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
@@ -167,6 +168,8 @@ pub struct Refused {
     pub reason: Reason,
     /// The status of the answer, sent or not: the reason's own, or a finer one (417, 501, 505).
     pub status: StatusCode,
+    /// What exactly, for the log; empty where the reason says it all.
+    pub detail: Cow<'static, str>,
     /// Who asked.
     pub peer: SocketAddr,
     /// When its first octet came, or the connection was accepted.

@@ -326,7 +326,7 @@ mod tests {
         counts.end(&Ended { method: &odd, ..GET_OK });
         let refusal = |reason: Reason, status, sent| {
             let (status, peer) = (StatusCode::from_u16(status).unwrap(), "192.0.2.7:1".parse().unwrap());
-            counts.refused(&Refused { reason, status, peer, since: Instant::now(), sent });
+            counts.refused(&Refused { reason, status, detail: "".into(), peer, since: Instant::now(), sent });
         };
         refusal(Reason::QueueFull, 503, 120);
         refusal(Reason::HeadTimeout, 408, 0);

@@ -157,8 +157,8 @@ impl<H: Handler> Worker<'_, H> {
         if State::has_begun(self.input.unread()) {
             self.shared.stats.aborted.add_one();
             let since = state.head_since.unwrap_or_else(|| self.shared.clock.now());
-            let (reason, peer) = (Reason::ClientAborted, state.peer);
-            self.shared.tell_refused(&Refused { reason, status: reason.status(), peer, since, sent: 0 });
+            let (reason, peer, detail) = (Reason::ClientAborted, state.peer, "the client left inside its head".into());
+            self.shared.tell_refused(&Refused { reason, status: reason.status(), detail, peer, since, sent: 0 });
         }
         After::Close
     }
@@ -166,8 +166,8 @@ impl<H: Handler> Worker<'_, H> {
     fn bad_head(&self, socket: &TcpStream, state: &State, error: HeadError) -> After {
         let since = state.head_since.unwrap_or_else(|| self.shared.clock.now());
         let sent = send_at_once(socket, &reply::head_error(&error, self.shared.clock.wall()));
-        let (reason, status) = (error.reason(), error.status());
-        self.shared.tell_refused(&Refused { reason, status, peer: state.peer, since, sent });
+        let (reason, status, detail) = (error.reason(), error.status(), error.to_string().into());
+        self.shared.tell_refused(&Refused { reason, status, detail, peer: state.peer, since, sent });
         After::Linger
     }
 }

@@ -31,14 +31,15 @@ impl Shared {
     pub(super) fn refuse_now(&self, owned: Owned<'_>, reason: Reason, since: Instant) {
         let peer = owned.state().peer;
         let sent = owned.socket().as_ref().map_or(0, |socket| self.send_refusal(socket, reason));
-        self.tell_refused(&Refused { reason, status: reason.status(), peer, since, sent });
+        self.tell_refused(&Refused { reason, status: reason.status(), detail: "".into(), peer, since, sent });
         self.linger(owned);
     }
 
     /// Refuses a connection that has no slot.
     pub(super) fn refuse_bare(&self, socket: TcpStream, peer: SocketAddr, reason: Reason) {
         let sent = self.send_refusal(&socket, reason);
-        self.tell_refused(&Refused { reason, status: reason.status(), peer, since: self.clock.now(), sent });
+        let (status, since) = (reason.status(), self.clock.now());
+        self.tell_refused(&Refused { reason, status, detail: "".into(), peer, since, sent });
         self.linger_bare(socket);
     }
 

@@ -154,6 +154,7 @@ pub(super) fn refused(refused: &Refused) -> Entry {
     let mut entry = Entry::new(now.checked_sub(age).unwrap_or(now), refused.peer);
     entry.status = refused.told().map(|status| status.as_u16());
     entry.reason = Some(refused.reason);
+    entry.detail = Some(refused.detail.clone()).filter(|detail| !detail.is_empty());
     entry.times.total = Some(age);
     entry
 }

@@ -50,7 +50,7 @@ impl<H: Handler> Dispatcher<H> {
             let client = TinyClient::new(self.common.clone(), Arc::new(Cancel::default()), request, None);
             client.end(Ending::Abort);
             let (reason, status) = (Reason::QueueFull, Reason::QueueFull.status());
-            return self.handler.refused(&Refused { reason, status, peer, since: now, sent: 0 });
+            return self.handler.refused(&Refused { reason, status, detail: "".into(), peer, since: now, sent: 0 });
         }
         self.common.meters.waiting.move_by(1);
         // The workers outlive this thread, which ends the queue by leaving.

@@ -11,6 +11,7 @@ use crate::wire::HeadError;
 use crate::wire::head::RequestHead;
 use crossbeam_channel::Receiver;
 use http::StatusCode;
+use std::borrow::Cow;
 use std::io::IoSlice;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,6 +32,13 @@ pub(super) enum Verdict {
     Refuse(HeadError),
     /// Its connection was given up.
     Ignore,
+}
+
+/// Why a request is refused.
+struct Told {
+    reason: Reason,
+    status: StatusCode,
+    detail: Cow<'static, str>,
 }
 
 /// Counts a request among those of its client, until dropped.
@@ -88,22 +96,25 @@ impl<H: Handler> Worker<H> {
             }
             Verdict::Refuse(error) => {
                 let answer = reply::head_error(&error, SystemTime::now());
-                self.refuse(client, (error.reason(), error.status()), received, answer);
+                let told = Told { reason: error.reason(), status: error.status(), detail: error.to_string().into() };
+                self.refuse(client, told, received, &answer);
             }
             Verdict::Serve(..) if queued > self.common.config.queue_timeout => {
                 let reason = Reason::QueueTimeout;
-                self.refuse(client, (reason, reason.status()), received, canned(reason));
+                let told = Told { reason, status: reason.status(), detail: "".into() };
+                self.refuse(client, told, received, &canned(reason));
             }
             Verdict::Serve(head, _) => self.serve(local, Request { head: *head, received, queued }, client),
         }
     }
 
-    fn refuse(&self, mut client: TinyClient, (reason, status): (Reason, StatusCode), since: Instant, answer: Vec<u8>) {
+    fn refuse(&self, mut client: TinyClient, told: Told, since: Instant, answer: &[u8]) {
+        let Told { reason, status, detail } = told;
         self.common.meters.refused(reason).add_one();
         let peer = client.peer();
-        let sent = if client.write(&mut [IoSlice::new(&answer)]).is_ok() { answer.len() } else { 0 };
+        let sent = if client.write(&mut [IoSlice::new(answer)]).is_ok() { answer.len() } else { 0 };
         client.end(if sent > 0 { Ending::Close } else { Ending::Abort });
-        self.handler.refused(&Refused { reason, status, peer, since, sent });
+        self.handler.refused(&Refused { reason, status, detail, peer, since, sent });
     }
 
     fn serve(&self, local: &mut H::Local, request: Request, mut client: TinyClient) {

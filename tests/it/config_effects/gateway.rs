@@ -88,6 +88,7 @@ fn every_request_has_one_line() {
     assert!(matches!(with("/waits")[..], [line] if line.contains(" 499 ")), "{lines:?}");
     assert_eq!(with(" 400 ").len(), 1, "{lines:?}");
     assert_eq!(with(" 505 ").len(), 1, "{lines:?}");
+    assert!(with(" 400 ").iter().all(|line| line.contains(" reason=bad_request detail=\"")), "{lines:?}");
 }
 
 /// What failed, at whom and by which limit, is for the log alone.
