@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(1);
 /// Calm ticks before it sleeps, and ticks with too many live workers before some are parked.
 const PATIENCE: u32 = 50;
+/// Ticks without an answer after which it believes that nothing moves. A busy machine alone can keep every worker from its turn for two or
+/// three of them, and more workers would make that worse.
+const STALLED: u32 = 5;
 /// Ticks without an answer after which it does not count how many workers are runnable any more: all are stuck somewhere.
 const STUCK: u32 = 10;
 /// Ticks between two looks at the connections that are idle, during a drain.
@@ -105,8 +108,8 @@ impl Housekeeper {
         let (waiting, starting) = (shared.queue.len(), shared.workers.starting());
         let missing = shared.config.runnable.saturating_sub(survey.live);
         let for_waiting = match self.stalled {
-            0..=1 => 0,
-            2..STUCK if missing == 0 => 0,
+            0..STALLED => 0,
+            STALLED..STUCK if missing == 0 => 0,
             _ => waiting.saturating_sub(starting),
         };
         let for_excess = waiting.saturating_sub(shared.queue.capacity()).saturating_sub(starting);
