@@ -3,12 +3,12 @@
 //! Secrets are masked here, before anybody can print them: by the key's name as Spring does, and the user information of urls in any
 //! value.
 
-use super::catalogue::catalogue;
+use super::catalogue::{catalogue, former_name};
 use super::fault::Place;
 use super::settings::Settings;
 use std::fmt;
 
-/// Every effective property, in the order of the files; then the defaults of the keys that were not set.
+/// Every effective property, in the order of the files; then the defaults of the keys that were not set, by an older name either.
 #[derive(Clone, Debug, Default)]
 pub struct Effective {
     /// The properties.
@@ -45,7 +45,8 @@ pub(crate) fn effective(settings: &Settings) -> Effective {
             if setting.key.name.ends_with("**") { setting.name.clone() } else { named(setting.key.name, &setting.ids) };
         Property { value: masked(&name, &setting.value.text()), name, origin: setting.place.clone() }
     });
-    let unset = |key: &&super::Key| settings.iter().all(|setting| setting.key.name != key.name);
+    let is_set = |name: &str| settings.iter().any(|setting| setting.key.name == name);
+    let unset = |key: &&super::Key| !is_set(key.name) && !former_name(key.name).is_some_and(is_set);
     let defaults = catalogue().iter().filter(|key| !key.default.is_empty() && !key.name.contains('<')).filter(unset);
     let defaults =
         defaults.map(|key| Property { name: key.name.into(), value: key.default.into(), origin: Place::Default });

@@ -15,6 +15,7 @@ mod spring;
 mod zuul;
 
 pub(crate) use find::{NAMESPACES, by_variable, find, is_above, misspelt, near, reads};
+pub(crate) use server::former_name;
 
 use std::fmt;
 use std::sync::LazyLock;

@@ -13,6 +13,18 @@ const TRUSTED: &str =
     "X-Forwarded-* of the client are never trusted for routing; they are extended, as zuul.add-proxy-headers says";
 const TLS: &str = "the listener speaks plain HTTP; let a balancer in front end TLS";
 
+/// Keys that had another name before Boot 2.3, newer name first; both are read.
+const RENAMED: [(&str, &str); 3] = [
+    ("server.tomcat.threads.max", "server.tomcat.max-threads"),
+    ("server.tomcat.threads.min-spare", "server.tomcat.min-spare-threads"),
+    ("server.tomcat.connection-timeout", "server.connection-timeout"),
+];
+
+/// The older name of a key, if it has one.
+pub(crate) fn former_name(name: &str) -> Option<&'static str> {
+    RENAMED.iter().find(|(newer, _)| *newer == name).map(|(_, older)| *older)
+}
+
 /// Waiting for octets of a client; Tomcat takes less than nothing for "no bound".
 const WAIT: Kind = Kind::Duration { unit: Unit::Millis, min: -1 };
 

@@ -3,6 +3,7 @@
 //! Limits that depend on each other are fitted here: the queue within the connections, the spare workers within all of them. Of two names
 //! for one key, the stronger source counts, then the newer name.
 
+use crate::config::catalogue::former_name;
 use crate::config::fault::Fault;
 use crate::config::model::{
     AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, IncludeMessage, Relaxed,
@@ -14,10 +15,9 @@ use std::time::Duration;
 
 pub(super) fn server(read: Read<'_>, faults: &mut Vec<Fault>) -> ServerConfig {
     let default = ServerConfig::default();
-    let max_threads =
-        amount(read, "server.tomcat.threads.max", "server.tomcat.max-threads", faults).unwrap_or(default.max_threads);
+    let max_threads = amount(read, "server.tomcat.threads.max", faults).unwrap_or(default.max_threads);
     let max_connections = read.amount("server.tomcat.max-connections").unwrap_or(default.max_connections);
-    let connection_timeout = newer(read, "server.tomcat.connection-timeout", "server.connection-timeout", faults);
+    let connection_timeout = newer(read, "server.tomcat.connection-timeout", faults);
     let connection_timeout =
         connection_timeout.and_then(|name| read.bounded_time(name)).unwrap_or(default.connection_timeout);
     let queue = read.amount("server.tomcat.threads.max-queue-capacity").unwrap_or(max_connections);
@@ -61,22 +61,23 @@ pub(super) fn server(read: Read<'_>, faults: &mut Vec<Fault>) -> ServerConfig {
 }
 
 /// Which of two names of one key counts: that of the stronger source, else the newer one; a warning when both are there.
-fn newer(read: Read<'_>, new: &'static str, old: &'static str, faults: &mut Vec<Fault>) -> Option<&'static str> {
-    let (newer, older) = (read.setting(new), read.setting(old));
+fn newer(read: Read<'_>, new: &'static str, faults: &mut Vec<Fault>) -> Option<&'static str> {
+    let (newer, older) = (read.setting(new), former_name(new).and_then(|old| read.setting(old)));
     let (Some(newer), Some(older)) = (newer, older) else {
-        return newer.map(|_| new).or(older.map(|_| old));
+        return newer.or(older).map(|setting| setting.key.name);
     };
-    let (wins, loser) = if older.place.rank() > newer.place.rank() { (old, newer) } else { (new, older) };
-    faults.push(Fault::warning(&loser.place, loser.name.clone(), format!("{wins} is set too, and counts")));
-    Some(wins)
+    let (wins, loser) = if older.place.rank() > newer.place.rank() { (older, newer) } else { (newer, older) };
+    let message = format!("{} is set too, and counts", wins.key.name);
+    faults.push(Fault::warning(&loser.place, loser.name.clone(), message));
+    Some(wins.key.name)
 }
 
-fn amount(read: Read<'_>, new: &'static str, old: &'static str, faults: &mut Vec<Fault>) -> Option<usize> {
-    read.amount(newer(read, new, old, faults)?)
+fn amount(read: Read<'_>, new: &'static str, faults: &mut Vec<Fault>) -> Option<usize> {
+    read.amount(newer(read, new, faults)?)
 }
 
 fn min_spare(read: Read<'_>, max_threads: usize, faults: &mut Vec<Fault>) -> Option<usize> {
-    let name = newer(read, "server.tomcat.threads.min-spare", "server.tomcat.min-spare-threads", faults)?;
+    let name = newer(read, "server.tomcat.threads.min-spare", faults)?;
     let min_spare = read.amount(name)?;
     if let Some(setting) = read.setting(name).filter(|_| min_spare > max_threads) {
         let message = format!("more than the {max_threads} workers that there can be; taken for {max_threads}");
