@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Instant, SystemTime};
 
 pub(super) fn server(config: &Config) -> Result<Server, StartError> {
+    info!("starting {} (portcullis {})", config.application_name, env!("CARGO_PKG_VERSION"));
     let started = ProcessMeters::new(Instant::now(), SystemTime::now());
     let router = Arc::new(router(config)?);
     let log = Arc::new(AccessLog::start(&config.gateway.access_log).map_err(StartError::of("the access log"))?);

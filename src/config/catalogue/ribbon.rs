@@ -31,7 +31,7 @@ const PAIRS: &[Key] = for_all_and_for_one![
     "MaxTotalConnections", POSITIVE, "200", Effect::Acts, "Connections per service.";
     "MaxConnectionsPerHost", POSITIVE, "50", Effect::Acts, "Connections per server of a service.";
     "IsSecure", Kind::Flag, "", Effect::Acts, "Whether servers without a scheme are spoken to over TLS; unset: those on 443 and 8443.";
-    "PoolKeepAliveTime", SECONDS, "900s", Effect::Acts, "Longest life of a pooled connection; less than nothing for no bound.";
+    "PoolKeepAliveTime", SECONDS, "900s", Effect::Acts, "Longest life of a pooled connection; 0 or less for no bound.";
     "PoolKeepAliveTimeUnits", Kind::Choice(&["SECONDS", "MILLISECONDS", "MICROSECONDS", "NANOSECONDS", "MINUTES", "HOURS", "DAYS"]),
         "SECONDS", Effect::Acts, "The unit of PoolKeepAliveTime.";
     "MaxAutoRetries", RETRIES, "0", COUNTS_IN_TIMEOUT, "Further attempts on the same server.";

@@ -6,7 +6,12 @@
 use super::{Key, Kind, Unit, acts, inert};
 
 pub(super) const KEYS: &[Key] = &[
-    acts("spring.application.name", Kind::Text, "portcullis", "The gateway's own name."),
+    acts(
+        "spring.application.name",
+        Kind::Text,
+        "portcullis",
+        "The gateway's own name: the first thing that its log says.",
+    ),
     acts(
         "spring.lifecycle.timeout-per-shutdown-phase",
         Kind::Duration { unit: Unit::Millis, min: 0 },

@@ -3,14 +3,20 @@
 //! Keys that undo damage which Zuul does and we don't (re-encoded queries, lost lengths) are known and do nothing. What a key comes to is
 //! decided in `resolve::zuul`, `resolve::routes` and `resolve::backends`.
 
-use super::{Key, Kind, MILLIS, OR_MINUS, POSITIVE, acts, inert, later, matching};
+use super::{Effect, Key, Kind, MILLIS, OR_MINUS, POSITIVE, acts, inert, later, matching};
 
 const RAW: &str = "query and path are always forwarded octet for octet";
+
+/// Nothing is retried on behalf of a route yet; only the actuator tells the flag.
+const fn retryable(name: &'static str, default: &'static str, doc: &'static str) -> Key {
+    let effect = Effect::Later("nothing is retried; /actuator/routes/details shows it all the same");
+    Key { name, kind: Kind::Flag, default, effect, doc }
+}
 
 pub(super) const KEYS: &[Key] = &[
     acts("zuul.prefix", Kind::Text, "", "Path before that of every route."),
     acts("zuul.strip-prefix", Kind::Flag, "true", "Whether zuul.prefix is removed before forwarding."),
-    acts("zuul.retryable", Kind::Flag, "false", "Default of the routes' retryable."),
+    retryable("zuul.retryable", "false", "Default of the routes' retryable."),
     acts("zuul.routes.<id>", Kind::Text, "", "A route in short: its path, or `path=location`."),
     acts("zuul.routes.<id>.id", Kind::Text, "", "The route's id; default: the key."),
     acts("zuul.routes.<id>.path", Kind::Text, "", "Ant pattern; default: /<id>/**."),
@@ -18,7 +24,7 @@ pub(super) const KEYS: &[Key] = &[
     acts("zuul.routes.<id>.url", Kind::Text, "", "The url it leads to, or forward:/path for a page of the gateway."),
     acts("zuul.routes.<id>.location", Kind::Text, "", "A url or a service id."),
     acts("zuul.routes.<id>.strip-prefix", Kind::Flag, "true", "Whether the path up to its first wildcard is removed."),
-    acts("zuul.routes.<id>.retryable", Kind::Flag, "", "Whether requests may be sent again; default: zuul.retryable."),
+    retryable("zuul.routes.<id>.retryable", "", "Whether requests may be sent again; default: zuul.retryable."),
     acts(
         "zuul.routes.<id>.sensitive-headers",
         Kind::List,
@@ -78,7 +84,12 @@ pub(super) const KEYS: &[Key] = &[
         "2s",
         "Longest wait for an upstream connection, every route; 0 or less waits for ever, as Zuul does by default.",
     ),
-    acts("zuul.host.time-to-live", OR_MINUS, "-1", "Longest life of a pooled connection, url routes; -1 for no bound."),
+    acts(
+        "zuul.host.time-to-live",
+        OR_MINUS,
+        "-1",
+        "Longest life of a pooled connection, url routes; 0 or less for no bound.",
+    ),
     acts(
         "zuul.host.time-unit",
         Kind::Choice(&["MILLISECONDS", "NANOSECONDS", "MICROSECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS"]),

@@ -181,7 +181,7 @@ fn relaxed_spellings_of_archaius_keys_count_and_are_told() {
           reads that name only so spelt"
         ]
     );
-    assert!(warnings("zuul.routes.a: /a\na.ribbon.ReadTimeout: 7000\nzuul.retry-able: true\n").is_empty());
+    assert!(warnings("zuul.routes.a: /a\na.ribbon.ReadTimeout: 7000\nzuul.add-hostheader: true\n").is_empty());
 }
 
 #[test]
@@ -217,4 +217,17 @@ fn effective_properties_name_their_origin() {
     assert_eq!(lines[0], "zuul.semaphore.max-semaphores = 7  # gateway.yaml:1");
     assert_eq!(lines[1], "info.db.password = ******  # gateway.yaml:2");
     assert!(lines.contains(&"server.port = 8080  # default".to_string()));
+}
+
+/// A default beside the value that counts would be a lie.
+#[test]
+fn a_key_that_is_set_by_its_older_name_is_not_told_with_its_default() {
+    let older = "server.tomcat: {max-threads: 80, min-spare-threads: 8}\nserver.connection-timeout: 9s\n";
+    let told = loaded(older).properties.to_string();
+    assert!(told.contains("server.tomcat.max-threads = 80  # gateway.yaml:1\n"), "{told}");
+    for newer in ["server.tomcat.threads.max ", "server.tomcat.threads.min-spare ", "server.tomcat.connection-timeout "]
+    {
+        assert!(!told.contains(newer), "{told}");
+        assert!(loaded("").properties.to_string().contains(newer), "{newer}");
+    }
 }
