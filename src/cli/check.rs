@@ -131,8 +131,12 @@ fn threads(out: &mut String, config: &Config) {
     let most = config.server.max_threads + pools + others;
     let _ = writeln!(
         out,
-        "\nthreads: at most {most} ({} workers, {pools} in isolation pools, {others} others)",
+        "\nthreads: at most {most} ({} workers, {pools} in isolation pools, {others} others){}",
         config.server.max_threads,
+        match config.gateway.container {
+            Container::Native => "",
+            Container::TinyHttp => ", and one more for each open connection, of which tiny-http bounds neither",
+        }
     );
 }
 
@@ -241,6 +245,8 @@ mod tests {
             &format!("{ONE}{more}zuul.routes.s: /s/**\n"),
             &["threads: at most 72 (50 workers, 10 in isolation pools, 12 others)\n"],
         );
+        let unbounded = ", and one more for each open connection, of which tiny-http bounds neither\n";
+        says("server.container: tiny-http", &[unbounded]);
         says("gateway.example.port: 1", &["threads: at most 410 (200 workers, 0 in isolation pools, 210 others)\n"]);
     }
 
