@@ -38,6 +38,15 @@ fn exclusion_wins_over_inclusion() {
 }
 
 #[test]
+fn an_endpoint_can_be_switched_off_alone() {
+    let gateway = Setup::new().set("management.endpoint.metrics.enabled", "false").start();
+    for (endpoint, status) in [("metrics", 404), ("metrics/process.threads", 404), ("prometheus", 200), ("health", 200)]
+    {
+        assert_eq!(gateway.manage(&format!("/actuator/{endpoint}")).status, status, "{endpoint}");
+    }
+}
+
+#[test]
 fn the_base_path_moves_everything() {
     let gateway = Setup::new().set("management.endpoints.web.base-path", "/manage").start();
     assert_eq!(gateway.manage("/manage/health").status, 200);

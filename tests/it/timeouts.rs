@@ -7,17 +7,20 @@ use crate::support::origin::{TestOrigin, ok};
 use crate::support::wait;
 use std::time::Duration;
 
+/// Under both names of the key.
 #[test]
 fn half_a_head_gets_408_and_silence_gets_a_silent_close() {
-    let origin = TestOrigin::echoing();
-    let gateway = Setup::to(&origin).set("server.tomcat.connection-timeout", "200ms").start();
-    let (mut half, mut silent) = (gateway.client(), gateway.client());
-    half.send("GET / HTTP/1.1\r\nHost: gw.");
-    assert_reason(&half.response(), 408, "head_timeout");
-    half.assert_closed();
-    silent.assert_closed();
-    assert!(origin.requests().is_empty());
-    gateway.assert_quiet();
+    for key in ["server.tomcat.connection-timeout", "server.connection-timeout"] {
+        let origin = TestOrigin::echoing();
+        let gateway = Setup::to(&origin).set(key, "200ms").start();
+        let (mut half, mut silent) = (gateway.client(), gateway.client());
+        half.send("GET / HTTP/1.1\r\nHost: gw.");
+        assert_reason(&half.response(), 408, "head_timeout");
+        half.assert_closed();
+        silent.assert_closed();
+        assert!(origin.requests().is_empty(), "{key}");
+        gateway.assert_quiet();
+    }
 }
 
 #[test]

@@ -130,6 +130,46 @@ fn log_levels_are_for_all_or_per_logger() {
 }
 
 #[test]
+fn the_gateway_has_a_name() {
+    let gateway = Setup::new().set("spring.application.name", "edge-7").start();
+    let log = gateway.process.stderr();
+    assert!(log.iter().any(|line| line.contains("] starting edge-7 (portcullis ")), "{log:?}");
+}
+
+/// The main listener's workers, each with its scheduling policy as the system tells it.
+fn workers(gateway: &TestGateway) -> Vec<String> {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", gateway.process.pid())).expect("Linux lists threads");
+    let policy = |stat: String| {
+        let (_, name_and_rest) = stat.split_once('(')?;
+        let (name, rest) = name_and_rest.rsplit_once(')')?;
+        let number = name.strip_prefix("gateway-")?;
+        // Field 41, of which the number of the thread and its name are the first two.
+        number.parse::<u32>().ok().and_then(|_| rest.split_whitespace().nth(38).map(str::to_owned))
+    };
+    tasks.flatten().filter_map(|task| policy(std::fs::read_to_string(task.path().join("stat")).ok()?)).collect()
+}
+
+#[test]
+fn so_many_workers_as_should_run_stand_ready() {
+    for count in [3, 7] {
+        let setup = Setup::new().set("gateway.workers.runnable", count.to_string());
+        let gateway = setup.set("server.tomcat.threads.min-spare", "1").start();
+        wait::until("they have begun", || workers(&gateway).len() == count);
+    }
+}
+
+#[test]
+fn workers_are_scheduled_as_told() {
+    for (scheduling, policy) in [("batch", "3"), ("normal", "0")] {
+        let gateway = Setup::new().set("gateway.workers.scheduling", scheduling).start();
+        wait::until("every worker has its policy", || {
+            let workers = workers(&gateway);
+            !workers.is_empty() && workers.iter().all(|known| known == policy)
+        });
+    }
+}
+
+#[test]
 fn management_listens_where_it_is_told_to() {
     let port = free_port();
     let setup =

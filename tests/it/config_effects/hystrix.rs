@@ -1,6 +1,6 @@
 //! `hystrix.*`: precedence of commands' keys, and what the timeout covers.
 
-use crate::support::gateway::{Setup, assert_reason};
+use crate::support::gateway::{Setup, TestGateway, assert_reason};
 use crate::support::origin::TestOrigin;
 use crate::support::wait;
 use crossbeam_channel::unbounded;
@@ -73,4 +73,59 @@ fn precedence_is_hystrixs() {
     assert_eq!(run("hystrix.command.up.execution.isolation.strategy", "THREAD"), 1);
     assert_eq!(run("hystrix.command.default.execution.isolation.semaphore.maxConcurrentRequests", "1"), 2);
     assert_eq!(run("hystrix.command.up.execution.isolation.semaphore.maxConcurrentRequests", "1"), 1);
+}
+
+/// A pool that grew by one thread, both at work, and then idle.
+fn grown(keep_alive: Option<&str>) -> TestGateway {
+    let (release, gate) = unbounded();
+    let origin = TestOrigin::gated(gate);
+    let setup = Setup::to_service(&origin).set("zuul.ribbonIsolationStrategy", "THREAD");
+    let setup =
+        setup.set("hystrix.threadpool.default.coreSize", "1").set("hystrix.threadpool.default.maximumSize", "2");
+    let setup = setup.set("hystrix.threadpool.default.allowMaximumSizeToDivergeFromCoreSize", "true");
+    let key = "hystrix.threadpool.default.keepAliveTimeMinutes";
+    let gateway = keep_alive.into_iter().fold(setup, |setup, minutes| setup.set(key, minutes)).start();
+    let mut clients: Vec<_> = (0..2).map(|_| gateway.client()).collect();
+    for client in &mut clients {
+        client.send("GET / HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+    }
+    origin.wait_for_requests(2);
+    assert_eq!(gateway.metric("portcullis_pool_threads", ""), 2.0);
+    drop(release);
+    for mut client in clients {
+        assert_eq!(client.response().status, 200);
+    }
+    gateway.assert_quiet();
+    gateway
+}
+
+/// A minute, unless told otherwise; the core stays.
+#[test]
+fn idle_threads_beyond_the_core_are_kept_for_a_while() {
+    let brief = grown(Some("0"));
+    wait::until("the surplus thread has ended", || brief.metric("portcullis_pool_threads", "") == 1.0);
+    assert_eq!(brief.metric("portcullis_pool_threads_largest", ""), 2.0);
+    let patient = grown(None);
+    wait::stays("both are kept", Duration::from_millis(300), || patient.metric("portcullis_pool_threads", "") == 2.0);
+}
+
+/// Out of the pool that all share, into another.
+#[test]
+fn a_service_can_have_another_pool() {
+    let (release, gate) = unbounded();
+    let (slow, fast) = (TestOrigin::gated(gate), TestOrigin::echoing());
+    let setup = Setup::new().service_route("slow", "/slow/**", &[&slow]).service_route("fast", "/fast/**", &[&fast]);
+    let setup = setup.set("zuul.ribbonIsolationStrategy", "THREAD").set("hystrix.threadpool.default.coreSize", "1");
+    for (over, status) in [(None, 503), (Some("own"), 200)] {
+        let key = "hystrix.command.fast.threadPoolKeyOverride";
+        let gateway = over.into_iter().fold(setup.clone(), |setup, pool| setup.set(key, pool)).start();
+        let before = slow.requests().len();
+        let mut busy = gateway.client();
+        busy.send("GET /slow/1 HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+        slow.wait_for_requests(before + 1);
+        assert_eq!(gateway.get("/fast/1").status, status, "{over:?}");
+        release.send(()).expect("the origin waits");
+        assert_eq!(busy.response().text(), "released");
+        gateway.assert_quiet();
+    }
 }

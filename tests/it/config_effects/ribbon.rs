@@ -2,7 +2,9 @@
 
 use crate::support::gateway::{Setup, assert_reason};
 use crate::support::origin::TestOrigin;
+use crate::support::wait;
 use crossbeam_channel::unbounded;
+use std::time::Duration;
 
 #[test]
 fn servers_take_turns() {
@@ -42,6 +44,34 @@ fn connect_timeouts_are_read() {
     gateway.assert_quiet();
 }
 
+/// A connection older than that is not used again; the unit is a key of its own, seconds without it.
+#[test]
+fn pooled_connections_have_a_longest_life() {
+    const UNIT: (&str, &str) = ("ribbon.PoolKeepAliveTimeUnits", "MILLISECONDS");
+    for (keys, ends) in [
+        (vec![("ribbon.PoolKeepAliveTime", "100"), UNIT], true),
+        (vec![("ribbon.PoolKeepAliveTime", "900"), ("up.ribbon.PoolKeepAliveTime", "100"), UNIT], true),
+        (vec![("ribbon.PoolKeepAliveTime", "100")], false),
+        (vec![("ribbon.PoolKeepAliveTime", "0"), UNIT], false),
+    ] {
+        let origin = TestOrigin::echoing();
+        let setup = Setup::to_service(&origin).set("server.tomcat.max-threads", "1");
+        let gateway = keys.iter().fold(setup, |setup, (key, value)| setup.set(*key, *value)).start();
+        let mut client = gateway.client();
+        let mut is_replaced = || {
+            assert_eq!(client.get("/").status, 200);
+            origin.connections() > 1
+        };
+        if ends {
+            wait::until("the old connection was replaced", &mut is_replaced);
+        } else {
+            wait::stays("it is used on and on", Duration::from_millis(300), || !is_replaced());
+        }
+        drop(client);
+        gateway.assert_quiet();
+    }
+}
+
 #[test]
 fn is_secure_means_tls() {
     let (seen, first) = unbounded();
@@ -51,7 +81,7 @@ fn is_secure_means_tls() {
     let gateway = Setup::to_service(&origin).set("up.ribbon.IsSecure", "true").start();
     assert_reason(&gateway.get("/"), 502, "connect_failed");
     const HANDSHAKE: u8 = 22;
-    assert_eq!(first.recv_timeout(crate::support::wait::PATIENCE), Ok(Some(HANDSHAKE)));
+    assert_eq!(first.recv_timeout(wait::PATIENCE), Ok(Some(HANDSHAKE)));
 }
 
 #[test]

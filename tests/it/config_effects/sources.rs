@@ -31,6 +31,19 @@ fn placeholders_and_other_spellings_are_understood() {
     assert_eq!(setup.env("PREFIX", "/given").start().get("/given/x").text(), "GET /given/x");
 }
 
+/// Documents of one file, told apart by the older and the newer key.
+#[test]
+fn profiles_choose_documents() {
+    let origin = TestOrigin::echoing();
+    let yaml =
+        "spring.config.activate.on-profile: new\nzuul.prefix: /new\n---\nspring.profiles: old\nzuul.prefix: /old\n";
+    let setup = Setup::to(&origin).file("profiles.yml", yaml);
+    check_prefix(setup.clone(), "");
+    check_prefix(setup.clone().arg("--spring.profiles.active=new"), "/new");
+    check_prefix(setup.clone().env("SPRING_PROFILES_ACTIVE", "old"), "/old");
+    check_prefix(setup.set("spring.profiles.include", "old"), "/old");
+}
+
 /// What an ordinary Zuul 1 user has: a file of the Java application, dropped in.
 #[test]
 fn a_zuul_application_drops_in() {

@@ -5,6 +5,29 @@ use crate::support::origin::{TestOrigin, answer, ok};
 use crate::support::socket::free_port;
 use crossbeam_channel::unbounded;
 
+/// In short, by a location, and under another id than the key's: each leads where its long form would.
+#[test]
+fn routes_are_written_in_several_ways() {
+    let origin = TestOrigin::echoing();
+    let servers = origin.address().to_string();
+    let setup = Setup::new().set("zuul.routes.users", "/u/**").set("users.ribbon.listOfServers", &servers);
+    let setup = setup.set("zuul.routes.shop", format!("/s/**={}", origin.url()));
+    let setup = setup.set("zuul.routes.old.location", origin.url()).set("zuul.routes.old.id", "renamed");
+    let gateway = setup.set("zuul.routes.plain.location", "users").start();
+    for (target, seen, backend) in [
+        ("/u/1", "GET /1", "users"),
+        ("/s/2", "GET /2", "shop"),
+        ("/old/3", "GET /3", "renamed"),
+        ("/plain/4", "GET /4", "users"),
+    ] {
+        assert_eq!(gateway.get(target).text(), seen);
+        let line = crate::support::wait::until_some("the access log has its line", || {
+            gateway.process.stdout().into_iter().find(|line| line.contains(&format!(" {target} ")))
+        });
+        assert!(line.contains(&format!(" backend={backend} ")), "{line}");
+    }
+}
+
 /// Matching on the decoded path, or on the path as it came; forwarding is octet for octet either way.
 #[test]
 fn decode_url_is_for_matching() {
