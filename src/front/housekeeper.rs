@@ -25,6 +25,8 @@ const PATIENCE: u32 = 50;
 const STALLED: u32 = 5;
 /// Ticks without an answer after which it does not count how many workers are runnable any more: all are stuck somewhere.
 const STUCK: u32 = 10;
+/// So many workers blocked for long to each that is not mean that the upstream is slow.
+const MOSTLY: usize = 3;
 /// Ticks between two looks at the connections that are idle, during a drain.
 const DRAIN_STEP: u64 = 8;
 
@@ -98,22 +100,17 @@ impl Housekeeper {
         self.thin_out(survey);
     }
 
-    /// Activates as many as are missing to the runnable number; as many as wait, when nothing moves; as many as the queue is over its capacity. True
-    /// when every worker that can be had is active.
+    /// Activates as many as are missing to the runnable number; as many as wait, when nothing moves, or some of them, when most workers are
+    /// blocked; as many as the queue is over its capacity. True when every worker that can be had is active.
     fn activate(&self, survey: Survey) -> bool {
         let shared = &self.shared;
         if shared.idle.count() > 0 {
             return shared.workers.are_all_active();
         }
         let (waiting, starting) = (shared.queue.len(), shared.workers.starting());
-        let missing = shared.config.runnable.saturating_sub(survey.live);
-        let for_waiting = match self.stalled {
-            0..STALLED => 0,
-            STALLED..STUCK if missing == 0 => 0,
-            _ => waiting.saturating_sub(starting),
-        };
-        let for_excess = waiting.saturating_sub(shared.queue.capacity()).saturating_sub(starting);
-        let wanted = missing.max(for_waiting).max(for_excess);
+        let unserved = waiting.saturating_sub(starting);
+        let for_excess = unserved.saturating_sub(shared.queue.capacity());
+        let wanted = missing(survey, self.stalled, unserved, shared.config.runnable).max(for_excess);
         activate(shared, wanted) < wanted || shared.workers.are_all_active()
     }
 
@@ -128,6 +125,19 @@ impl Housekeeper {
             shared.workers.set_surplus(live - runnable);
             shared.ready.call((live - runnable).min(shared.idle.count())); // idle ones would not notice
         }
+    }
+}
+
+/// How many workers are missing when none is idle: up to the runnable number always; for all that wait when nothing moves; for some of them
+/// where most workers are blocked for long, since what waits then does not wait for a processor. Without the last, a steady stream of slow
+/// requests would keep just enough workers in their first ticks to hide that more are missing.
+fn missing(survey: Survey, stalled: u32, waiting: usize, runnable: usize) -> usize {
+    let missing = runnable.saturating_sub(survey.live);
+    match stalled {
+        STUCK.. => missing.max(waiting),
+        STALLED.. if missing > 0 => missing.max(waiting),
+        _ if survey.blocked >= MOSTLY * survey.live => missing.max(waiting.min(runnable)),
+        _ => missing,
     }
 }
 
@@ -183,5 +193,28 @@ fn end(shared: &Shared, owned: Owned<'_>, now: Instant) {
         Received::Nothing if begun => shared.refuse_now(owned, Reason::HeadTimeout, since.unwrap_or(now)),
         Received::Nothing if shared.is_draining() => shared.linger(owned),
         Received::Nothing => {} // `owned` closes it silently
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check((live, blocked): (usize, usize), stalled: u32, waiting: usize, expected: usize) {
+        assert_eq!(missing(Survey { live, blocked, answered: 0 }, stalled, waiting, 16), expected);
+    }
+
+    #[test]
+    fn workers_are_missing_up_to_the_runnable_number_unless_others_are_stuck_or_slow() {
+        check((16, 0), 0, 100, 0);
+        check((10, 0), 0, 100, 6);
+        check((20, 30), 0, 100, 0); // busy: more would only take turns
+        check((20, 60), 0, 100, 16); // slow: most are blocked, and twenty have just begun to be
+        check((20, 60), 0, 5, 5);
+        check((10, 20), STALLED - 1, 100, 6);
+        check((10, 20), STALLED, 100, 100);
+        check((16, 20), STALLED, 100, 0);
+        check((16, 20), STUCK, 100, 100);
     }
 }

@@ -39,6 +39,8 @@ struct Parked {
 pub(super) struct Survey {
     /// Active workers that are not blocked for long.
     pub(super) live: usize,
+    /// Workers that are.
+    pub(super) blocked: usize,
     /// Requests answered since the start.
     pub(super) answered: u64,
 }
@@ -122,7 +124,7 @@ impl Workers {
             blocked += usize::from(phase.waits() && since + LONG < tick);
             answered += seat.answered.0.load(Ordering::Relaxed);
         }
-        Survey { live: self.active().saturating_sub(blocked), answered }
+        Survey { live: self.active().saturating_sub(blocked), blocked, answered }
     }
 
     /// So many of the active shall park when they find nothing to do.
