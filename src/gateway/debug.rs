@@ -1,6 +1,6 @@
 //! `X-Zuul-Debug-Header`: the steps of one request, bracketed as Zuul brackets its own (`[[[step]]][[[step]]]`).
 //!
-//! Zuul lists filters and what they took; here stand the steps of [`Handler::serve`](crate::client::Handler::serve), as they are known when the head of the answer
+//! Zuul lists filters and what they took; here stand the steps of `Gateway::serve`, as they are known when the head of the answer
 //! is written. What was not come to is not told. Made for requests alone that [`crate::exchange::Plan::debug`] marks.
 
 use crate::access_log::Entry;
