@@ -7,6 +7,7 @@ use crate::cancel::Cancel;
 use crate::client::{BodyLength, ClientError};
 use crate::config::model::{Scheme, ServerAddress};
 use crate::deadline::Deadline;
+use crate::reason::Cause;
 use std::net::{IpAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +42,8 @@ fn a_request_whose_deadline_has_passed_is_not_sent() {
     whole(get(&server));
     let limits = CallLimits { deadline: Deadline::after(Duration::ZERO), ..limits() };
     let outcome = get_within(&server, &limits, &Cancel::default());
-    assert_eq!(fails(outcome, Reason::Timeout, "before the request was sent").marks.attempts, 0);
+    let error = fails(outcome, Reason::Timeout, "before the request was sent");
+    assert_eq!((error.marks.attempts, error.cause), (0, Some(Cause::Deadline)));
     is_idle(&server, 1);
 }
 
