@@ -144,8 +144,10 @@ fn connecting_has_a_budget() {
         fill.push(stream);
     }
     let server = server_at(address, 1, &ConnectionLimit::new(1));
-    let limits = CallLimits { connect_timeout: SHORT, ..limits() };
-    check(&server, limits, Reason::ConnectTimeout, "connect timeout");
+    let short = CallLimits { connect_timeout: SHORT, ..limits() };
+    check(&server, short, Reason::ConnectTimeout, "connect timeout");
+    let late = CallLimits { connect_timeout: LONG, deadline: Deadline::after(SHORT), ..limits() };
+    check(&server, late, Reason::Timeout, "the deadline passed while connecting");
 }
 
 fn named(look_up: impl Fn(&str) -> std::io::Result<Vec<IpAddr>> + Send + Sync + 'static, port: u16) -> Arc<Server> {
