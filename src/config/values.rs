@@ -67,9 +67,10 @@ pub(crate) fn check(kind: Kind, value: &Value) -> Result<(), String> {
             n if n >= i128::from(min) * in_nanoseconds(unit) => Ok(()),
             _ => Err(format!("must be at least {min}{}", abbreviation(unit))),
         },
-        Kind::Size { min } => match octets(&text)? {
-            n if n >= min => Ok(()),
-            _ => Err(format!("must be at least {min} octets")),
+        Kind::Size { min, max } => match octets(&text)? {
+            n if n < min => Err(format!("must be at least {min} octets")),
+            n if n > max => Err(format!("must be at most {max} octets")),
+            _ => Ok(()),
         },
         Kind::Choice(words) => choice(&text, words).map(drop),
     }
@@ -232,6 +233,10 @@ mod tests {
         let wait = Kind::Duration { unit: Unit::Millis, min: -1 };
         assert_eq!(check(Kind::Count { min: 1, max: 5 }, &text("0")), Err("must be at least 1".into()));
         assert_eq!(check(Kind::Count { min: 1, max: 5 }, &text("6")), Err("must be at most 5".into()));
+        let size = Kind::Size { min: 1, max: 1024 };
+        assert_eq!(check(size, &text("0")), Err("must be at least 1 octets".into()));
+        assert_eq!(check(size, &text("1KB")), Ok(()));
+        assert_eq!(check(size, &text("2KB")), Err("must be at most 1024 octets".into()));
         assert_eq!(check(wait, &text("-1")), Ok(()));
         assert_eq!(check(wait, &text("-2")), Err("must be at least -1ms".into()));
         assert_eq!(check(wait, &Value::Null), Err("a value is expected".into()));

@@ -158,7 +158,7 @@ impl Exchange<'_> {
 
     fn arm(&mut self) -> Result<(), Fault> {
         if self.deadline.has_passed() {
-            return Err(Fault::new(Reason::Timeout, "the deadline passed before the request was sent"));
+            return Err(Fault::deadline("the deadline passed before the request was sent"));
         }
         let link = self.lease()?.link()?;
         let (switch, peer) = (link.begin(), link.peer());

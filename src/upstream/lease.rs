@@ -115,7 +115,13 @@ impl Lease {
         let _phase = enter(Phase::Connect);
         let opened = self.server.connect(Deadline::after(limits.connect).nearer(limits.deadline));
         marks.connect += watch.elapsed();
-        self.link = Some(opened?);
+        self.link = Some(opened.map_err(|fault| match fault.reason {
+            // The connect timeout had not passed: it is the whole call that took too long.
+            Reason::ConnectTimeout if limits.deadline.has_passed() => {
+                Fault::deadline(format!("the deadline passed while connecting: {}", fault.detail))
+            }
+            _ => fault,
+        })?);
         Ok(())
     }
 }

@@ -38,7 +38,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     acts(
         "gateway.client.max-body-size",
-        Kind::Size { min: -1 },
+        Kind::Size { min: -1, max: i64::MAX },
         "-1",
         "Longest request body that is passed on; then 413 body_too_large. Negative for no bound.",
     ),

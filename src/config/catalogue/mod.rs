@@ -73,6 +73,8 @@ pub enum Kind {
     Size {
         /// The smallest, in octets.
         min: i64,
+        /// The largest, in octets.
+        max: i64,
     },
     /// Any text.
     Text,

@@ -27,13 +27,17 @@ pub(crate) fn former_name(name: &str) -> Option<&'static str> {
 
 /// Waiting for octets of a client; Tomcat takes less than nothing for "no bound".
 const WAIT: Kind = Kind::Duration { unit: Unit::Millis, min: -1 };
+/// More threads are a typing error that would cost the machine its memory.
+const WORKERS: Kind = Kind::Count { min: 1, max: 1 << 16 };
+/// Each worker has a buffer of twice that size.
+const LARGEST_HEAD: i64 = 16 << 20;
 
 pub(super) const KEYS: &[Key] = &[
     acts("server.port", PORT, "8080", "Port to listen on; 0 lets the system pick one."),
     acts("server.address", Kind::Text, "0.0.0.0", "Address to listen on: IPv4, IPv6 or localhost."),
     acts("server.container", Kind::Choice(&["native", "tiny-http"]), "native", "Which HTTP server is in front."),
-    acts("server.tomcat.threads.max", POSITIVE, "200", "The most workers: requests served at once."),
-    acts("server.tomcat.max-threads", POSITIVE, "", "The name of server.tomcat.threads.max before Boot 2.3."),
+    acts("server.tomcat.threads.max", WORKERS, "200", "The most workers: requests served at once."),
+    acts("server.tomcat.max-threads", WORKERS, "", "The name of server.tomcat.threads.max before Boot 2.3."),
     acts("server.tomcat.threads.min-spare", POSITIVE, "10", "Workers that are kept while there is nothing to do."),
     acts(
         "server.tomcat.min-spare-threads",
@@ -70,13 +74,13 @@ pub(super) const KEYS: &[Key] = &[
     ),
     acts(
         "server.max-http-header-size",
-        Kind::Size { min: 256 },
+        Kind::Size { min: 256, max: LARGEST_HEAD },
         "8KB",
         "Longest request line (414), and longest set of fields (431).",
     ),
     acts(
         "server.tomcat.max-swallow-size",
-        Kind::Size { min: -1 },
+        Kind::Size { min: -1, max: i64::MAX },
         "2MB",
         "How much of an unread body is read and dropped to keep the connection; negative for no bound.",
     ),

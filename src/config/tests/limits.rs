@@ -208,6 +208,21 @@ fn limits_of_the_front_are_kept_within_each_other() {
     assert_eq!(runnable("gateway.workers.runnable: 1\nserver.tomcat.min-spare-threads: 20\n"), 20);
 }
 
+/// What a worker's buffer, or the workers themselves, could never have is refused here, and not by the allocator.
+#[test]
+fn what_no_machine_can_give_is_refused() {
+    assert_eq!(config("server.max-http-header-size: 16MB\n").server.max_http_header_size, 16 << 20);
+    assert_eq!(
+        errors("server.max-http-header-size: 8388607TB\n"),
+        ["error: gateway.yaml:1: server.max-http-header-size: must be at most 16777216 octets"]
+    );
+    for name in ["threads.max", "max-threads"] {
+        assert_eq!(config(&format!("server.tomcat.{name}: 65536\n")).server.max_threads, 65_536);
+        let faults = errors(&format!("server.tomcat.{name}: 2147483648\n"));
+        assert_eq!(faults, [format!("error: gateway.yaml:1: server.tomcat.{name}: must be at most 65536")]);
+    }
+}
+
 #[test]
 fn no_bound_is_said_by_minus_one() {
     let tomcat = "server.tomcat: {keep-alive-timeout: -1, max-keep-alive-requests: -1, max-swallow-size: -1, connection-timeout: -1}\n";

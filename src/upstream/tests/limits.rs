@@ -7,6 +7,7 @@ use crate::cancel::Cancel;
 use crate::client::{BodyLength, ClientError};
 use crate::config::model::{Scheme, ServerAddress};
 use crate::deadline::Deadline;
+use crate::reason::Cause;
 use std::net::{IpAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +42,8 @@ fn a_request_whose_deadline_has_passed_is_not_sent() {
     whole(get(&server));
     let limits = CallLimits { deadline: Deadline::after(Duration::ZERO), ..limits() };
     let outcome = get_within(&server, &limits, &Cancel::default());
-    assert_eq!(fails(outcome, Reason::Timeout, "before the request was sent").marks.attempts, 0);
+    let error = fails(outcome, Reason::Timeout, "before the request was sent");
+    assert_eq!((error.marks.attempts, error.cause), (0, Some(Cause::Deadline)));
     is_idle(&server, 1);
 }
 
@@ -142,8 +144,10 @@ fn connecting_has_a_budget() {
         fill.push(stream);
     }
     let server = server_at(address, 1, &ConnectionLimit::new(1));
-    let limits = CallLimits { connect_timeout: SHORT, ..limits() };
-    check(&server, limits, Reason::ConnectTimeout, "connect timeout");
+    let short = CallLimits { connect_timeout: SHORT, ..limits() };
+    check(&server, short, Reason::ConnectTimeout, "connect timeout");
+    let late = CallLimits { connect_timeout: LONG, deadline: Deadline::after(SHORT), ..limits() };
+    check(&server, late, Reason::Timeout, "the deadline passed while connecting");
 }
 
 fn named(look_up: impl Fn(&str) -> std::io::Result<Vec<IpAddr>> + Send + Sync + 'static, port: u16) -> Arc<Server> {
