@@ -73,11 +73,6 @@ impl Server {
         self.management.as_ref().map(Front::local_addr)
     }
 
-    /// Where the embedded example service listens, when there is one.
-    pub fn example_addr(&self) -> Option<SocketAddr> {
-        self.example.as_ref().map(Front::local_addr)
-    }
-
     /// Opens the access log's file anew.
     pub fn reopen_access_log(&self) {
         self.log.reopen();
