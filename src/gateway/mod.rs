@@ -143,7 +143,7 @@ impl Gateway {
         let failure = reply::Failure { reason, cause, message, backend, server };
         let mut reply = self.errors.error(failure, Some(&request.head), SystemTime::now());
         reply.fields.extend(record.debug());
-        record.replying(&reply);
+        record.replying(&reply, request.head.method());
         // The rest of a body that is too long is not worth its reading.
         let may_persist = reason != Reason::BodyTooLarge && client.may_persist();
         reply.send_on(&request.head, client, may_persist)

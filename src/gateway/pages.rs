@@ -31,7 +31,7 @@ impl Gateway {
                 page.ok_or(Reason::NoRoute)?
             }
         };
-        record.replying(&reply);
+        record.replying(&reply, head.method());
         Ok(reply.send(head, client))
     }
 }

@@ -12,6 +12,7 @@ use crate::reason::Reason;
 use crate::reply::Reply;
 use crate::router::Route;
 use crate::upstream::{Answer, CallError, CallMarks, Server};
+use crate::wire::response::has_body;
 use http::{HeaderValue, Method, StatusCode};
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -115,10 +116,10 @@ impl Record {
         }
     }
 
-    /// The gateway itself answers.
-    pub(super) fn replying(&mut self, reply: &Reply) {
+    /// The gateway itself answers a request with this method.
+    pub(super) fn replying(&mut self, reply: &Reply, method: &Method) {
         self.answering(reply.status);
-        self.sent(reply.body.len() as u64);
+        self.sent(if has_body(method, reply.status) { reply.body.len() as u64 } else { 0 });
     }
 
     /// The end of it: nothing is noted afterwards.
@@ -157,4 +158,24 @@ pub(super) fn refused(refused: &Refused) -> Entry {
     entry.detail = Some(refused.detail.clone()).filter(|detail| !detail.is_empty());
     entry.times.total = Some(age);
     entry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::fake::request;
+
+    #[track_caller]
+    fn check(method: &str, sent: u64) {
+        let request = request(&format!("{method} / HTTP/1.1\r\nHost: a\r\n"));
+        let mut record = Record::begin(&request, ([127, 0, 0, 1], 1).into());
+        record.replying(&Reply::new(StatusCode::NOT_FOUND, "text/plain", "gone"), request.head.method());
+        assert_eq!(record.ended(request.head.method()).sent, sent);
+    }
+
+    #[test]
+    fn a_reply_to_head_sends_no_body() {
+        check("GET", 4);
+        check("HEAD", 0);
+    }
 }
