@@ -1,0 +1,62 @@
+//! Comparisons with other gateways, run side by side on the user's own machine.
+//!
+//! `bench quick` is the first of them: portcullis beside a real nginx and beside no proxy at all, in front of a backend that is not the
+//! bottleneck. Only ratios from one run mean anything; every limit in the path is raised and printed. Traffic goes to the loopback only.
+
+mod backend;
+mod child;
+mod contestant;
+mod footprint;
+mod quick;
+mod table;
+mod wrk;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Measures portcullis beside its peers.
+#[derive(Debug, Parser)]
+#[command(name = "bench", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Throughput and latency beside nginx and beside no proxy; memory and threads with idle connections and large bodies.
+    Quick(quick::Options),
+    /// The backend that `quick` starts for itself: one thread, answers at once or after a delay.
+    #[command(hide = true)]
+    Backend {
+        /// Milliseconds before each answer on /product/slow.
+        #[arg(long, default_value_t = 50)]
+        delay_ms: u64,
+    },
+    /// The gateway, in a process of its own: the arguments are those of `portcullis`.
+    #[command(hide = true)]
+    Gateway {
+        /// What `portcullis` is given.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<std::ffi::OsString>,
+    },
+}
+
+/// Runs the command that the process was given.
+pub fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Quick(options) => quick::run(&options),
+        Command::Backend { delay_ms } => backend::serve(std::time::Duration::from_millis(delay_ms)),
+        Command::Gateway { words } => {
+            let words = std::iter::once("portcullis".into()).chain(words);
+            return portcullis::cli::main(words).into();
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            table::say(&format!("bench: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
