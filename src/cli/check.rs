@@ -4,7 +4,7 @@
 //! order in which a request meets them, the threads there can be, and advice. It binds no port and resolves no name.
 
 use super::{Exit, print, tell};
-use crate::config::model::{BackendConfig, BackendKind, Container, IsolationConfig};
+use crate::config::model::{BackendConfig, BackendKind, Container, IsolationConfig, RateLimitKey};
 use crate::config::{self, Config, Sources};
 use crate::container::tiny;
 use crate::router::{Route, Router};
@@ -42,6 +42,7 @@ fn report(config: &Config, router: &Router) -> String {
     let mut out = String::new();
     routes(&mut out, router);
     front(&mut out, config);
+    rate_limits(&mut out, config);
     backends(&mut out, config);
     threads(&mut out, config);
     container(&mut out, config);
@@ -81,6 +82,23 @@ fn front(out: &mut String, config: &Config) {
     );
     line("idle connection", bound(server.keep_alive_timeout));
     line("requests per connection", server.max_keep_alive_requests.map_or("no bound".into(), |n| n.to_string()));
+}
+
+fn rate_limits(out: &mut String, config: &Config) {
+    let limits = &config.gateway.rate_limits;
+    if limits.routes.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\nrate limits, before any limit of a backend (at most {} clients each):", limits.max_keys);
+    for (id, limit) in &limits.routes {
+        let by = match &limit.key {
+            RateLimitKey::Route => "all requests together".to_owned(),
+            RateLimitKey::Address => "each client address".to_owned(),
+            RateLimitKey::Header(name) => format!("each value of {name}"),
+        };
+        let _ =
+            writeln!(out, "  {id:<28} {} per {}, {} at once, for {by}", limit.requests, span(limit.per), limit.burst);
+    }
 }
 
 fn backends(out: &mut String, config: &Config) {
@@ -227,6 +245,18 @@ mod tests {
         ];
         says(ONE, &lines);
         says("server.port: 1", &["  none: every request is answered with 404\n"]);
+    }
+
+    #[test]
+    fn rates_are_told() {
+        let rates = "gateway.rate-limit: {max-keys: 9, routes: {shop: {requests: 5, burst: 7, key: address}, '*': {requests: 2, per: 1m}}}\n";
+        let lines = [
+            "rate limits, before any limit of a backend (at most 9 clients each):\n",
+            "  shop                         5 per 1s, 7 at once, for each client address\n",
+            "  *                            2 per 60s, 2 at once, for all requests together\n",
+        ];
+        says(&format!("{ONE}{rates}"), &lines);
+        assert!(!report_on(ONE).contains("rate limits"));
     }
 
     #[test]

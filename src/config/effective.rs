@@ -78,8 +78,10 @@ const MASK: &str = "******";
 /// The value, unless the name says that it is a secret; passwords within urls are masked in any value.
 fn masked(name: &str, value: &str) -> String {
     let last = name.rsplit('.').next().unwrap_or(name).to_lowercase();
-    let secret =
-        ["password", "secret", "token", "key"].iter().any(|end| last.ends_with(end)) || last.contains("credentials");
+    // What a rate is counted by is called a key too.
+    let secret = !name.starts_with("gateway.rate-limit.")
+        && (["password", "secret", "token", "key"].iter().any(|end| last.ends_with(end))
+            || last.contains("credentials"));
     match secret && !value.is_empty() {
         true => MASK.into(),
         false => without_user_information(value),
@@ -129,6 +131,7 @@ mod tests {
             "http://******@a/e,http://b/e,http://******@c/e",
         );
         check("zuul.prefix", "/api", "/api");
+        check("gateway.rate-limit.routes.a.key", "address", "address");
     }
 
     #[test]

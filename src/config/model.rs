@@ -8,6 +8,7 @@ mod zuul;
 
 pub use backend::{BackendConfig, BackendKind, IsolationConfig, Scheme, ServerAddress, ThreadPoolConfig};
 pub use gateway::{AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, Scheduling};
+pub use gateway::{RateLimitConfig, RateLimitKey, RateLimitsConfig};
 pub use management::{EndpointExposure, ManagementConfig, ShowDetails};
 pub use server::{IncludeMessage, Relaxed, ServerConfig, Shutdown};
 pub use zuul::{RouteConfig, RouteTarget, ZuulConfig};

@@ -1,7 +1,7 @@
 //! The way of a request, on one page: [`Gateway::serve`].
 //!
 //! ```text
-//! head -> plan (route, upstream head) -> admission (permit | pool place) -> call (balance, connect, send, head) -> relay -> log and counts
+//! head -> plan (route, upstream head) -> rate -> admission (permit | pool place) -> call (balance, connect, send, head) -> relay -> log and counts
 //! ```
 //!
 //! Everything below is a step of it: [`crate::exchange`] plans, [`backend`] admits and calls, [`relay`] streams the answer, [`pages`] are the
@@ -23,9 +23,10 @@ use crate::config::model::BackendKind;
 use crate::counts::Counts;
 use crate::exchange::{self, Peer, Plan, Planned, Rules};
 use crate::management::Actuator;
+use crate::rate_limit::RateLimits;
 use crate::reason::{Cause, Reason};
 use crate::reply::{self, ErrorAnswers};
-use crate::router::Router;
+use crate::router::{Route, Router};
 use crate::upstream::{CallError, Caller, OutboundRequest};
 use record::Record;
 use std::borrow::Cow;
@@ -42,6 +43,7 @@ pub struct Gateway {
     /// Whether the actuator answers here too, because it has no listener of its own.
     actuator_here: bool,
     errors: ErrorAnswers,
+    rate_limits: Arc<RateLimits>,
     log: Arc<AccessLog>,
     counts: Arc<Counts>,
 }
@@ -51,6 +53,7 @@ pub(crate) struct Parts {
     pub(crate) router: Arc<Router>,
     pub(crate) backends: Arc<Backends>,
     pub(crate) actuator: Arc<Actuator>,
+    pub(crate) rate_limits: Arc<RateLimits>,
     pub(crate) log: Arc<AccessLog>,
     pub(crate) counts: Arc<Counts>,
 }
@@ -102,10 +105,11 @@ impl Handler for Gateway {
 
 impl Gateway {
     pub(crate) fn new(config: &Config, parts: Parts) -> Self {
-        let Parts { router, backends, actuator, log, counts } = parts;
+        let Parts { router, backends, actuator, rate_limits, log, counts } = parts;
         let errors = ErrorAnswers::new(config);
         let actuator_here = config.management.port.is_none();
-        Self { router, rules: Rules::new(&config.zuul), backends, actuator, actuator_here, errors, log, counts }
+        let rules = Rules::new(&config.zuul);
+        Self { router, rules, backends, actuator, actuator_here, errors, rate_limits, log, counts }
     }
 
     /// Everything from the head to the last octet of the answer.
@@ -122,6 +126,7 @@ impl Gateway {
             own => return self.own_page(&own, request, client, record),
         };
         record.planned(&plan);
+        self.rate(plan.route, request, client, record)?;
         let Plan { route, method, target, fields, .. } = plan;
         let backend = self.backends.of(route)?;
         record.leads_to(backend.name());
@@ -132,6 +137,18 @@ impl Gateway {
         relay::relay(answer, (route, request), &mut worker.buffers, client, record).map_err(|f| backend.failed(f))
     }
 
+    /// Takes a token, if the route has a limit.
+    fn rate(&self, route: &Route, request: &Request, client: &dyn Client, record: &mut Record) -> Result<(), Failure> {
+        let Some(rated) = self.rate_limits.take(route.index, &request.head, client.peer().ip()) else { return Ok(()) };
+        let passes = rated.retry_after.is_none();
+        record.rated(rated);
+        if passes {
+            Ok(())
+        } else {
+            Err(Failure::of_client(Reason::RateLimited, "too many requests in too short a time"))
+        }
+    }
+
     /// The answer to a failure; a client that is gone gets none.
     fn apologise(&self, failure: &Failure, request: &Request, client: &mut dyn Client, record: &mut Record) -> Ending {
         let Failure { reason, cause, message, backend, .. } = failure;
@@ -140,9 +157,10 @@ impl Gateway {
             return Ending::Abort;
         }
         let (reason, cause, backend, server) = (*reason, *cause, *backend, record.server());
-        let failure = reply::Failure { reason, cause, message, backend, server };
+        let retry_after = record.retry_after();
+        let failure = reply::Failure { reason, cause, message, backend, server, retry_after };
         let mut reply = self.errors.error(failure, Some(&request.head), SystemTime::now());
-        reply.fields.extend(record.debug());
+        reply.fields.extend(record.fields());
         record.replying(&reply, request.head.method());
         // The rest of a body that is too long is not worth its reading.
         let may_persist = reason != Reason::BodyTooLarge && client.may_persist();

@@ -18,9 +18,10 @@ impl Gateway {
         record: &mut Record,
     ) -> Result<Ending, Failure> {
         let head = &request.head;
-        let reply = match planned {
+        let mut reply = match planned {
             Planned::Forward { route, path } => {
                 record.routed(route);
+                self.rate(route, request, client, record)?;
                 let (page, query) = split(path);
                 self.actuator.page_at(head, page, query).ok_or_else(|| no_page(page))?
             }
@@ -31,6 +32,7 @@ impl Gateway {
                 page.ok_or(Reason::NoRoute)?
             }
         };
+        reply.fields.extend(record.fields());
         record.replying(&reply, head.method());
         Ok(reply.send(head, client))
     }

@@ -8,6 +8,7 @@ use crate::client::{ClientError, Ending, Refused, Request};
 use crate::counts::Ended;
 use crate::exchange::Plan;
 use crate::isolation::NoResult;
+use crate::rate_limit::Rated;
 use crate::reason::Reason;
 use crate::reply::Reply;
 use crate::router::Route;
@@ -27,6 +28,8 @@ pub(super) struct Record {
     received_octets: u64,
     /// The first step for `X-Zuul-Debug-Header`, where the answer is to carry it.
     debug: Option<String>,
+    /// What its client is told of its rate.
+    rated: Option<Rated>,
 }
 
 impl Record {
@@ -36,7 +39,7 @@ impl Record {
         let now = SystemTime::now();
         let mut entry = Entry::new(now.checked_sub(age).unwrap_or(now), peer);
         entry.times.queue = Some(request.queued);
-        Self { entry, received: request.received, route: None, received_octets: 0, debug: None }
+        Self { entry, received: request.received, route: None, received_octets: 0, debug: None, rated: None }
     }
 
     /// A route took it.
@@ -51,8 +54,23 @@ impl Record {
         self.debug = plan.debug.then(|| debug::plan(&plan.route.mapping(), &plan.method, &plan.target));
     }
 
-    /// `X-Zuul-Debug-Header` with what is known by now, where the answer is to carry it.
-    pub(super) fn debug(&self) -> Option<(&'static str, HeaderValue)> {
+    /// Its rate was looked at.
+    pub(super) fn rated(&mut self, rated: Rated) {
+        self.rated = Some(rated);
+    }
+
+    /// Seconds after which its client may try again, where that is known.
+    pub(super) fn retry_after(&self) -> Option<u64> {
+        self.rated.as_ref()?.retry_after
+    }
+
+    /// The fields that its answer is to carry, whoever answers: the rate, and `X-Zuul-Debug-Header` with what is known by now.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&'static str, HeaderValue)> {
+        let rate = self.rated.iter().flat_map(|rated| rated.fields.iter()).map(|(name, value)| (name, value.clone()));
+        rate.chain(self.debug())
+    }
+
+    fn debug(&self) -> Option<(&'static str, HeaderValue)> {
         Some((debug::NAME, debug::steps(self.debug.as_ref()?, &self.entry)?))
     }
 

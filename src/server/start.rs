@@ -13,6 +13,7 @@ use crate::front::{Front, FrontConfig};
 use crate::gateway::{Backends, Gateway, Parts};
 use crate::management::{Actuator, Component, Health, ManagementHandler, ProcessMeters, RouteLine, Sources, Status};
 use crate::metrics::{Collect, Registry};
+use crate::rate_limit::RateLimits;
 use crate::router::{Route, Router};
 use log::info;
 use serde_json::json;
@@ -29,6 +30,8 @@ pub(super) fn server(config: &Config) -> Result<Server, StartError> {
     let log = Arc::new(AccessLog::start(&config.gateway.access_log).map_err(StartError::of("the access log"))?);
     let backends = Arc::new(Backends::new(config).map_err(StartError::of("the upstream side"))?);
     let counts = Arc::new(Counts::new(router.routes().iter().map(|route| route.full_path.clone()).collect()));
+    let ids = router.routes().iter().map(|route| route.config.id.as_str());
+    let rate_limits = Arc::new(RateLimits::new(&config.gateway.rate_limits, ids));
     let (registry, draining) = (Arc::new(Registry::default()), Arc::new(AtomicBool::new(false)));
     let actuator = Arc::new(actuator(config, &router, &registry, &draining));
     let background = Background::start(backends.clone()).map_err(StartError::of("the background thread"))?;
@@ -38,12 +41,13 @@ pub(super) fn server(config: &Config) -> Result<Server, StartError> {
         router: router.clone(),
         backends: backends.clone(),
         actuator,
+        rate_limits: rate_limits.clone(),
         log: log.clone(),
         counts: counts.clone(),
     };
     let main = main_container(config, Arc::new(Gateway::new(config, parts)))?;
     let (front, address) = main.meters_and_address();
-    for part in [front, backends, counts, log.clone() as Arc<dyn Collect>, Arc::new(started)] {
+    for part in [front, backends, counts, rate_limits, log.clone() as Arc<dyn Collect>, Arc::new(started)] {
         registry.add(part);
     }
     announce(&router, address, management.as_ref());

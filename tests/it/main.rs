@@ -33,6 +33,9 @@ mod errors;
 /// Limits of one, refused by name.
 mod isolation;
 
+/// Who asks too often.
+mod rate_limit;
+
 /// Which of the times binds.
 mod timeouts;
 

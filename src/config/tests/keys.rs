@@ -6,11 +6,11 @@ use super::super::catalogue::{Effect, Key, Kind, catalogue};
 use super::{config, errors, loaded, warnings};
 
 /// Something of everything, so that each key finds what it acts on.
-const SEMAPHORES: &str =
-    "zuul.routes.a: /a/**\nzuul.routes.u: {path: /u/**, url: 'http://h'}\na.ribbon.listOfServers: s\n";
+const SEMAPHORES: &str = "zuul.routes.a: /a/**\nzuul.routes.u: {path: /u/**, url: 'http://h'}\na.ribbon.listOfServers: s\n\
+     gateway.rate-limit.routes.a.requests: 5\n";
 const POOLS: &str = "zuul.routes.a: /a/**\nzuul.routes.u: {path: /u/**, url: 'http://h'}\nzuul.ribbon-isolation-strategy: THREAD\n\
                      hystrix.threadpool.default.allowMaximumSizeToDivergeFromCoreSize: true\nzuul.host.time-to-live: 5\n\
-                     ribbon.PoolKeepAliveTime: 5\n";
+                     ribbon.PoolKeepAliveTime: 5\ngateway.rate-limit.routes.a.requests: 5\n";
 const SEPARATE_POOLS: &str = "zuul.routes.a: /a/**\nzuul.ribbon-isolation-strategy: THREAD\n\
                               zuul.thread-pool.use-separate-thread-pools: true\n\
                               hystrix.threadpool.default.maximumSize: 30\na.ribbon.PoolKeepAliveTime: 5\n";
@@ -37,6 +37,7 @@ fn other_value(key: &Key) -> String {
         "zuul.routes.<id>" => "/other/**",
         "logging.level.<logger...>" => "trace",
         "management.endpoint.health.show-details" => "always",
+        "gateway.rate-limit.routes.<id>.key" => "address",
         name if name.contains("relaxed") => "'{'",
         _ => "",
     };
