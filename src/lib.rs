@@ -15,6 +15,7 @@
 //! | where a head is parsed, a body framed | [`wire`] |
 //! | which route is hit, what is stripped | [`router`] |
 //! | where a header is stripped or added | [`exchange`], [`router::fields`] |
+//! | where a circuit opens, what is counted of a backend | [`command`] |
 //! | where a permit is taken | [`isolation`] |
 //! | where a timeout is set | [`deadline`], [`upstream`] |
 //! | where a failure becomes a status | [`reason`], [`reply`] |
@@ -31,6 +32,7 @@ pub mod wire;
 pub mod gateway;
 pub mod router;
 pub mod exchange;
+pub mod command;
 pub mod isolation;
 pub mod balance;
 pub mod upstream;

@@ -37,6 +37,9 @@ fn other_value(key: &Key) -> String {
         "zuul.routes.<id>" => "/other/**",
         "logging.level.<logger...>" => "trace",
         "management.endpoint.health.show-details" => "always",
+        // A window is a whole number of milliseconds in each bucket.
+        name if name.ends_with(".numBuckets") => "4",
+        name if name.ends_with("rollingPercentile.timeInMilliseconds") => "6s",
         name if name.contains("relaxed") => "'{'",
         _ => "",
     };
