@@ -16,6 +16,7 @@
 //! | which route is hit, what is stripped | [`router`] |
 //! | where a header is stripped or added | [`exchange`], [`router::fields`] |
 //! | where a rate is limited | [`rate_limit`] |
+//! | where a circuit opens, what is counted of a backend | [`command`] |
 //! | where a permit is taken | [`isolation`] |
 //! | where a timeout is set | [`deadline`], [`upstream`] |
 //! | where a failure becomes a status | [`reason`], [`reply`] |
@@ -33,6 +34,7 @@ pub mod gateway;
 pub mod router;
 pub mod exchange;
 pub mod rate_limit;
+pub mod command;
 pub mod isolation;
 pub mod balance;
 pub mod upstream;

@@ -1,12 +1,14 @@
 //! The resolved configuration: plain data with Spring's names and defaults (Boot 2.3, Hoxton; `zuul.*` as in ZuulProperties).
 
 mod backend;
+mod command;
 mod gateway;
 mod management;
 mod server;
 mod zuul;
 
 pub use backend::{BackendConfig, BackendKind, IsolationConfig, Scheme, ServerAddress, ThreadPoolConfig};
+pub use command::{CircuitConfig, CircuitMode, CommandConfig, MetricsConfig, WindowConfig};
 pub use gateway::{AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, Scheduling};
 pub use gateway::{RateLimitConfig, RateLimitKey, RateLimitsConfig};
 pub use management::{EndpointExposure, ManagementConfig, ShowDetails};

@@ -18,6 +18,7 @@ pub(crate) use backend::Backends;
 
 use crate::access_log::AccessLog;
 use crate::client::{Client, ClientError, Ending, Handler, Refused, Request};
+use crate::command::Event;
 use crate::config::Config;
 use crate::config::model::BackendKind;
 use crate::counts::Counts;
@@ -130,10 +131,8 @@ impl Gateway {
         let Plan { route, method, target, fields, .. } = plan;
         let backend = self.backends.of(route)?;
         record.leads_to(backend.name());
-        // Held until the last octet of the answer was sent or given up.
-        let admitted = backend.admit(client.length())?;
         let outbound = OutboundRequest { method, target, fields };
-        let answer = backend.call(&admitted, (route, outbound), &mut worker.caller, client, record)?;
+        let (_held, answer) = backend.ask((route, outbound), &mut worker.caller, client, record)?;
         relay::relay(answer, (route, request), &mut worker.buffers, client, record).map_err(|f| backend.failed(f))
     }
 
@@ -180,6 +179,11 @@ impl Gateway {
 impl Failure {
     fn new(reason: Reason, detail: impl Into<Cow<'static, str>>) -> Self {
         Self { reason, cause: None, detail: detail.into(), message: "".into(), backend: None }
+    }
+
+    /// What it is to the command of its backend.
+    fn event(&self) -> Event {
+        Event::of(self.reason, self.cause)
     }
 
     /// A fault of the client's, who may know of it.

@@ -43,6 +43,18 @@ pub(super) const KEYS: &[Key] = &[
         "Longest request body that is passed on; then 413 body_too_large. Negative for no bound.",
     ),
     acts(
+        "gateway.circuit-breaker.mode",
+        Kind::Choice(&["single-test", "half-open"]),
+        "single-test",
+        "single-test: Hystrix 1.5.18, any success closes an open circuit. half-open: after the sleep window one request decides.",
+    ),
+    acts(
+        "gateway.circuit-breaker.count-5xx",
+        Kind::Flag,
+        "false",
+        "Whether a 5xx of a server counts as a failure; it is passed on all the same. In Hystrix it counts as a success.",
+    ),
+    acts(
         "gateway.access-log.format",
         Kind::Choice(&["combined", "json", "off"]),
         "combined",

@@ -4,6 +4,7 @@
 
 mod address;
 mod backends;
+mod command;
 mod front;
 mod isolation;
 mod management;

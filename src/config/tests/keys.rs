@@ -38,6 +38,9 @@ fn other_value(key: &Key) -> String {
         "logging.level.<logger...>" => "trace",
         "management.endpoint.health.show-details" => "always",
         "gateway.rate-limit.routes.<id>.key" => "address",
+        // A window is a whole number of milliseconds in each bucket.
+        name if name.ends_with(".numBuckets") => "4",
+        name if name.ends_with("rollingPercentile.timeInMilliseconds") => "6s",
         name if name.contains("relaxed") => "'{'",
         _ => "",
     };
