@@ -13,8 +13,10 @@ mod downstream;
 mod pages;
 mod record;
 mod relay;
+mod steps;
 
 pub(crate) use backend::Backends;
+pub(crate) use steps::steps;
 
 use crate::access_log::AccessLog;
 use crate::client::{Client, ClientError, Ending, Handler, Refused, Request};

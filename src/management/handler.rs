@@ -43,7 +43,8 @@ mod tests {
 
     fn handler() -> ManagementHandler {
         let health = || Health { draining: true, components: Vec::new() };
-        let sources = Sources { collect: Vec::new(), routes: Arc::new(Vec::new), health: Arc::new(health) };
+        let (collect, routes, filters) = (Vec::new(), Arc::new(Vec::new), Vec::new());
+        let sources = Sources { collect, routes, filters, health: Arc::new(health) };
         ManagementHandler::new(Arc::new(Actuator::new(&ManagementConfig::default(), sources)))
     }
 

@@ -4,7 +4,8 @@ use super::page::Page;
 use serde_json::{Map, Value, json};
 
 /// The endpoints that there are, each with its further link: name and path, when it has one.
-pub(super) const ENDPOINTS: [(&str, Option<(&str, &str)>); 5] = [
+pub(super) const ENDPOINTS: [(&str, Option<(&str, &str)>); 6] = [
+    ("filters", None),
     ("health", Some(("health-path", "/{*path}"))),
     ("info", None),
     ("metrics", Some(("metrics-requiredMetricName", "/{requiredMetricName}"))),

@@ -1,9 +1,10 @@
-//! The actuator: health, info, routes, metrics and prometheus below one base path, with Spring Boot 2.3's semantics.
+//! The actuator: health, info, routes, filters, metrics and prometheus below one base path, with Spring Boot 2.3's semantics.
 //!
 //! An [`Actuator`] answers from the head alone and never blocks. The gateway asks it below its routes when the actuator has no port of
 //! its own; with `management.server.port`, a front of two threads serves it through [`ManagementHandler`]. What it tells comes in by
 //! closures and [`Collect`], so that it knows no other part of the gateway.
 
+mod filters;
 mod handler;
 mod health;
 mod index;
@@ -15,6 +16,7 @@ mod prometheus;
 mod routes;
 mod snapshot;
 
+pub use filters::FilterLine;
 pub use handler::ManagementHandler;
 pub use health::{Component, Health, Status};
 pub use process::ProcessMeters;
@@ -38,6 +40,8 @@ pub struct Sources {
     pub collect: Vec<Arc<dyn Collect>>,
     /// The routes in force, in order.
     pub routes: Arc<dyn Fn() -> Vec<RouteLine> + Send + Sync>,
+    /// The steps of a request.
+    pub filters: Vec<FilterLine>,
     /// How the gateway is.
     pub health: Arc<dyn Fn() -> Health + Send + Sync>,
 }
@@ -109,6 +113,7 @@ impl Actuator {
     fn endpoint(&self, segments: &[&str], ask: Ask<'_>) -> Page {
         let further = segments.get(1).copied();
         match segments[0] {
+            "filters" => filters::page(&self.sources.filters),
             "health" => health::page((self.sources.health)(), further, self.config.show_details),
             "info" => info::page(&self.config.info),
             "metrics" => self.metrics(further, ask.query),
@@ -145,7 +150,10 @@ mod tests {
         let config = ManagementConfig { base_path: base.into(), exposure, ..ManagementConfig::default() };
         let routes = || vec![RouteLine { full_path: "/a/**".into(), location: "a".into(), ..RouteLine::default() }];
         let collect: Vec<Arc<dyn Collect>> = vec![Arc::new(snapshot::fake::Sample3)];
-        Actuator::new(&config, Sources { collect, routes: Arc::new(routes), health: Arc::new(Health::default) })
+        Actuator::new(
+            &config,
+            Sources { collect, routes: Arc::new(routes), filters: Vec::new(), health: Arc::new(Health::default) },
+        )
     }
 
     #[track_caller]

@@ -10,7 +10,7 @@ use crate::container::tiny::{TinyConfig, TinyFront};
 use crate::counts::Counts;
 use crate::example::Example;
 use crate::front::{Front, FrontConfig};
-use crate::gateway::{Backends, Gateway, Parts};
+use crate::gateway::{self, Backends, Gateway, Parts};
 use crate::management::{Actuator, Component, Health, ManagementHandler, ProcessMeters, RouteLine, Sources, Status};
 use crate::metrics::{Collect, Registry};
 use crate::rate_limit::RateLimits;
@@ -66,6 +66,7 @@ fn actuator(config: &Config, router: &Arc<Router>, registry: &Arc<Registry>, dra
     let sources = Sources {
         collect: vec![registry.clone()],
         routes: Arc::new(move || router.routes().iter().map(|route| route_line(route)).collect()),
+        filters: gateway::steps(config),
         health: Arc::new(move || Health { draining: draining.load(Relaxed), components: vec![backends.clone()] }),
     };
     Actuator::new(&config.management, sources)
