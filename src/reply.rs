@@ -66,6 +66,16 @@ impl Reply {
         }
     }
 
+    /// Begins an answer that goes on without a worker: this head, and the first octets of a body whose end is not known. No request can
+    /// follow on the connection.
+    pub fn begin(&self, framing: Framing, body: &[u8], client: &mut dyn Client) -> Ending {
+        let octets = self.head_octets(Tail { framing, persistence: Persistence::Close, now: SystemTime::now() });
+        match client.write(&mut [IoSlice::new(&octets), IoSlice::new(body)]) {
+            Ok(()) => Ending::Subscribe,
+            Err(_) => Ending::Abort,
+        }
+    }
+
     /// The whole answer as octets, for a connection that is closed after it and whose request is not known.
     fn closing_octets(&self, now: SystemTime) -> Vec<u8> {
         let framing = Framing::Length(self.body.len() as u64);

@@ -8,7 +8,8 @@ use crate::access_log::AccessLog;
 use crate::config::Config;
 use crate::container::tiny::TinyFront;
 use crate::deadline::Deadline;
-use crate::front::Front;
+use crate::front::{Drained, Front};
+use crate::management::EventStream;
 use crate::metrics::{Collect, Registry, Sink};
 use background::Background;
 use std::fmt;
@@ -35,6 +36,7 @@ pub struct Server {
     log: Arc<AccessLog>,
     registry: Arc<Registry>,
     draining: Arc<AtomicBool>,
+    stream: Arc<EventStream>,
     _background: Background,
 }
 
@@ -87,16 +89,23 @@ impl Server {
     pub fn drain(self, by: Deadline) -> bool {
         self.draining.store(true, Relaxed);
         let clean = match self.main {
-            Main::Native(front) => front.drain(by).is_clean(),
+            Main::Native(front) => drain_front(front, &self.stream, by).is_clean(),
             Main::Tiny(front) => front.drain(by),
         };
         // The actuator answers until the last request is done: that is when people look at it.
         for side in [self.management, self.example].into_iter().flatten() {
-            side.drain(Deadline::after(SIDE_DRAIN));
+            drain_front(side, &self.stream, Deadline::after(SIDE_DRAIN));
         }
         self.log.close(Deadline::after(SIDE_DRAIN));
         clean
     }
+}
+
+/// Drains a front; who listens to the stream there is told at once.
+fn drain_front(front: Front, stream: &EventStream, by: Deadline) -> Drained {
+    front.begin_drain();
+    stream.wake();
+    front.drain(by)
 }
 
 impl fmt::Display for StartError {

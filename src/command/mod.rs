@@ -8,10 +8,12 @@
 //! call or reads a clock; the gateway's `Backend::ask` tells it what happens, and when.
 
 mod circuit;
+mod dashboard;
 mod event;
 mod metrics;
 
 pub use circuit::CircuitState;
+pub use dashboard::{PoolState, tell_command, tell_pool};
 pub use event::{Counts, Event, HealthCounts};
 pub use metrics::{Latencies, Metrics, PoolMetrics, PoolRolling, Rolling};
 

@@ -16,6 +16,7 @@ fn config(circuit: CircuitConfig) -> Arc<BackendConfig> {
         connection_request_timeout: None,
         time_to_live: None,
         isolation: IsolationConfig::None,
+        thread_pool_key_override: None,
         deadline: None,
         command: CommandConfig { circuit, ..CommandConfig::default() },
         verify_tls: true,

@@ -11,7 +11,7 @@ pub use backend::{BackendConfig, BackendKind, IsolationConfig, Scheme, ServerAdd
 pub use command::{CircuitConfig, CircuitMode, CommandConfig, MetricsConfig, WindowConfig};
 pub use gateway::{AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, Scheduling};
 pub use gateway::{RateLimitConfig, RateLimitKey, RateLimitsConfig};
-pub use management::{EndpointExposure, ManagementConfig, ShowDetails};
+pub use management::{EndpointExposure, ManagementConfig, ShowDetails, StreamConfig};
 pub use server::{IncludeMessage, Relaxed, ServerConfig, Shutdown};
 pub use zuul::{RouteConfig, RouteTarget, ZuulConfig};
 

@@ -28,6 +28,7 @@ mod shared;
 mod sleep;
 mod slots;
 mod stats;
+mod streaming;
 mod sync;
 mod word;
 mod worker;

@@ -8,6 +8,7 @@
 //! gateway's own, [`record`] is what the log and the counters are told. Containers call it; nothing here knows which.
 
 mod backend;
+mod dashboard;
 mod debug;
 mod downstream;
 mod pages;

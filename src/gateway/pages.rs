@@ -18,23 +18,23 @@ impl Gateway {
         record: &mut Record,
     ) -> Result<Ending, Failure> {
         let head = &request.head;
-        let mut reply = match planned {
+        let mut answer = match planned {
             Planned::Forward { route, path } => {
                 record.routed(route);
                 self.rate(route, request, client, record)?;
                 let (page, query) = split(path);
-                self.actuator.page_at(head, page, query).ok_or_else(|| no_page(page))?
+                self.actuator.page_at(head, (page, query), client).ok_or_else(|| no_page(page))?
             }
-            Planned::Options => allow(StatusCode::OK),
-            Planned::MethodNotAllowed => allow(StatusCode::METHOD_NOT_ALLOWED),
+            Planned::Options => allow(StatusCode::OK).into(),
+            Planned::MethodNotAllowed => allow(StatusCode::METHOD_NOT_ALLOWED).into(),
             Planned::None | Planned::Proxy(_) => {
-                let page = self.actuator_here.then(|| self.actuator.page(head)).flatten();
+                let page = self.actuator_here.then(|| self.actuator.page(head, client)).flatten();
                 page.ok_or(Reason::NoRoute)?
             }
         };
-        reply.fields.extend(record.fields());
-        record.replying(&reply, head.method());
-        Ok(reply.send(head, client))
+        answer.reply.fields.extend(record.fields());
+        record.replying(&answer.reply, head.method());
+        Ok(answer.send(head, client))
     }
 }
 

@@ -11,7 +11,9 @@ use crate::counts::Counts;
 use crate::example::Example;
 use crate::front::{Front, FrontConfig};
 use crate::gateway::{self, Backends, Gateway, Parts};
-use crate::management::{Actuator, Component, Health, ManagementHandler, ProcessMeters, RouteLine, Sources, Status};
+use crate::management::{
+    Actuator, Component, EventStream, Events, Health, ManagementHandler, ProcessMeters, RouteLine, Sources, Status,
+};
 use crate::metrics::{Collect, Registry};
 use crate::rate_limit::RateLimits;
 use crate::router::{Route, Router};
@@ -33,8 +35,11 @@ pub(super) fn server(config: &Config) -> Result<Server, StartError> {
     let ids = router.routes().iter().map(|route| route.config.id.as_str());
     let rate_limits = Arc::new(RateLimits::new(&config.gateway.rate_limits, ids));
     let (registry, draining) = (Arc::new(Registry::default()), Arc::new(AtomicBool::new(false)));
-    let actuator = Arc::new(actuator(config, &router, &registry, &draining));
-    let background = Background::start(backends.clone()).map_err(StartError::of("the background thread"))?;
+    let stream = event_stream(config, &backends);
+    let sources = sources(config, &router, &registry, &draining, &stream);
+    let actuator = Arc::new(Actuator::new(&config.management, sources));
+    let background =
+        Background::start(backends.clone(), stream.clone()).map_err(StartError::of("the background thread"))?;
     let example = example(config)?;
     let management = management(config, &actuator)?;
     let parts = Parts {
@@ -47,11 +52,13 @@ pub(super) fn server(config: &Config) -> Result<Server, StartError> {
     };
     let main = main_container(config, Arc::new(Gateway::new(config, parts)))?;
     let (front, address) = main.meters_and_address();
-    for part in [front, backends, counts, rate_limits, log.clone() as Arc<dyn Collect>, Arc::new(started)] {
+    for part in
+        [front, backends, counts, rate_limits, stream.clone(), log.clone() as Arc<dyn Collect>, Arc::new(started)]
+    {
         registry.add(part);
     }
     announce(&router, address, management.as_ref());
-    Ok(Server { main, management, example, log, registry, draining, _background: background })
+    Ok(Server { main, management, example, log, registry, draining, stream, _background: background })
 }
 
 fn router(config: &Config) -> Result<Router, StartError> {
@@ -61,15 +68,28 @@ fn router(config: &Config) -> Result<Router, StartError> {
     })
 }
 
-fn actuator(config: &Config, router: &Arc<Router>, registry: &Arc<Registry>, draining: &Arc<AtomicBool>) -> Actuator {
+/// What Hystrix's dashboard is told.
+fn event_stream(config: &Config, backends: &Arc<Backends>) -> Arc<EventStream> {
+    let backends = backends.clone();
+    let events: Box<Events> = Box::new(move |out, now, wall| backends.tell_stream(out, now, wall));
+    EventStream::new(config.management.stream, events)
+}
+
+fn sources(
+    config: &Config,
+    router: &Arc<Router>,
+    registry: &Arc<Registry>,
+    draining: &Arc<AtomicBool>,
+    stream: &Arc<EventStream>,
+) -> Sources {
     let (router, draining, backends) = (router.clone(), draining.clone(), backends_component(config));
-    let sources = Sources {
+    Sources {
         collect: vec![registry.clone()],
         routes: Arc::new(move || router.routes().iter().map(|route| route_line(route)).collect()),
         filters: gateway::steps(config),
         health: Arc::new(move || Health { draining: draining.load(Relaxed), components: vec![backends.clone()] }),
-    };
-    Actuator::new(&config.management, sources)
+        stream: stream.clone(),
+    }
 }
 
 /// What is known of backends without asking them: their servers. Nobody probes these, so their state is unknown, and counts for nothing.

@@ -51,6 +51,9 @@ mod shutdown;
 /// The actuator.
 mod management;
 
+/// Hystrix's stream of events.
+mod stream;
+
 /// What each key does.
 mod config_effects;
 

@@ -62,6 +62,7 @@ impl Backends<'_> {
             deadline: strategy.deadline_of_a_service(read, faults),
             command: self.command(id, BackendKind::Service, pool_key(&isolation), faults),
             isolation,
+            thread_pool_key_override: strategy.pool_key_override(),
             verify_tls: true,
         }
     }
@@ -82,6 +83,7 @@ impl Backends<'_> {
             max_connections_per_host: per_route,
             connection_request_timeout: self.connection_request_timeout(),
             time_to_live: read.count("zuul.host.time-to-live").and_then(|number| front::in_unit(number, &unit)),
+            thread_pool_key_override: None,
             isolation: if guarded { strategy.of_a_url_route(per_route) } else { IsolationConfig::None },
             deadline: strategy.deadline_of_a_url_route().filter(|_| guarded),
             command: self.command(id, BackendKind::Url, None, faults),
