@@ -237,12 +237,11 @@ fn conclude(
             framing: kind.framing,
             may_reuse: !kind.must_close && !exchange.progress.early,
             read_timeout: exchange.limits.read_timeout,
-            left_over: exchange.progress.left_over,
             marks: exchange.marks,
             at_once: false,
             fault: None,
         };
-        AnswerBody::new(body.into_reader(), flow)
+        AnswerBody::new(body, flow)
     };
     Ok(Answer { status: head.status, version: head.version, fields: head.headers, body, marks: exchange.marks })
 }
