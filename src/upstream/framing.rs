@@ -84,7 +84,8 @@ impl AnswerKind {
 
 /// Whether the server will serve another request on the connection (RFC 9112 9.3).
 fn persists(head: &http::response::Parts) -> bool {
-    let mut options = head.headers.get_all(CONNECTION).iter().flat_map(|line| line.as_bytes().split(|octet| *octet == b','));
+    let mut options =
+        head.headers.get_all(CONNECTION).iter().flat_map(|line| line.as_bytes().split(|octet| *octet == b','));
     let mut keep_alive = head.version != Version::HTTP_10;
     let closes = options.any(|option| {
         keep_alive |= option.trim_ascii().eq_ignore_ascii_case(b"keep-alive");
