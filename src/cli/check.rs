@@ -4,7 +4,7 @@
 //! order in which a request meets them, the threads there can be, and advice. It binds no port and resolves no name.
 
 use super::{Exit, print, tell};
-use crate::config::model::{BackendConfig, BackendKind, Container, IsolationConfig, RateLimitKey};
+use crate::config::model::{BackendConfig, BackendKind, Container, IsolationConfig, RateLimitKey, StreamConfig};
 use crate::config::{self, Config, Sources};
 use crate::container::tiny;
 use crate::router::{Route, Router};
@@ -82,6 +82,17 @@ fn front(out: &mut String, config: &Config) {
     );
     line("idle connection", bound(server.keep_alive_timeout));
     line("requests per connection", server.max_keep_alive_requests.map_or("no bound".into(), |n| n.to_string()));
+    if config.management.exposure.exposes("hystrix.stream") {
+        line("clients of hystrix.stream", stream(config));
+    }
+}
+
+fn stream(config: &Config) -> String {
+    let StreamConfig { interval, max_clients } = config.management.stream;
+    match (config.gateway.container, config.management.port) {
+        (Container::TinyHttp, None) => "none: 501, since tiny-http cannot send events".into(),
+        _ => format!("{max_clients}, told every {}", span(interval)),
+    }
 }
 
 fn rate_limits(out: &mut String, config: &Config) {
@@ -257,6 +268,17 @@ mod tests {
         ];
         says(&format!("{ONE}{rates}"), &lines);
         assert!(!report_on(ONE).contains("rate limits"));
+    }
+
+    #[test]
+    fn who_may_listen_to_the_stream_is_told() {
+        let line = "  clients of hystrix.stream    ";
+        assert!(!report_on(ONE).contains(line));
+        let exposed = "management.endpoints.web.exposure.include: hystrix.stream\n";
+        says(exposed, &[&format!("{line}5, told every 500ms\n")]);
+        let tiny = format!("{exposed}server.container: tiny-http\n");
+        says(&tiny, &[&format!("{line}none: 501, since tiny-http cannot send events\n")]);
+        says(&format!("{tiny}management.server.port: 1\n"), &[&format!("{line}5, told every 500ms\n")]);
     }
 
     #[test]
