@@ -33,6 +33,12 @@ mod errors;
 /// Limits of one, refused by name.
 mod isolation;
 
+/// When a circuit opens and closes.
+mod circuit;
+
+/// What answers in place of a service that failed.
+mod fallback;
+
 /// Which of the times binds.
 mod timeouts;
 
