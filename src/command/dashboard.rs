@@ -14,8 +14,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const GROUP: &str = "RibbonCommand";
 /// `execution.isolation.semaphore.maxConcurrentRequests` where no semaphore is used.
 const UNUSED_PERMITS: usize = 10;
-/// `fallback.isolation.semaphore.maxConcurrentRequests`.
-const FALLBACK_PERMITS: usize = 10;
 const PERCENTILES: [(&str, f64); 9] = [
     ("0", 0.0),
     ("25", 25.0),
@@ -263,7 +261,7 @@ impl Properties {
             interrupt_on_timeout: true,
             pool_key_override: config.thread_pool_key_override.clone(),
             permits,
-            fallback_permits: FALLBACK_PERMITS,
+            fallback_permits: config.command.fallback.max_concurrent_requests,
             window: millis(config.command.metrics.counts.time),
             request_cache: true,
             request_log: true,

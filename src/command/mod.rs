@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Command::begin (circuit) -> isolation admits -> Run::admitted -> the call -> Run::end (counts, closes or opens the circuit)
+//! where it failed: Command::fall_back (permit) -> FallingBack::end
 //! ```
 //!
 //! It ends with the head of the answer, as in Hystrix: what happens to the body is neither counted nor judged. Nothing here waits, makes a
@@ -10,16 +11,19 @@
 mod circuit;
 mod dashboard;
 mod event;
+mod fallback;
+mod meters;
 mod metrics;
 
 pub use circuit::CircuitState;
 pub use dashboard::{PoolState, tell_command, tell_pool};
 pub use event::{Counts, Event, HealthCounts};
+pub use fallback::{FallingBack, NoFallback};
 pub use metrics::{Latencies, Metrics, PoolMetrics, PoolRolling, Rolling};
 
 use crate::config::model::BackendConfig;
-use crate::metrics::{Collect, Sink};
 use circuit::{Circuit, Pass};
+use fallback::Fallback;
 use http::StatusCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,6 +35,7 @@ pub struct Command {
     origin: Instant,
     circuit: Circuit,
     metrics: Metrics,
+    fallback: Fallback,
     pool: Option<Arc<PoolMetrics>>,
 }
 
@@ -54,6 +59,7 @@ impl Command {
             origin,
             circuit: Circuit::new(command.circuit),
             metrics: Metrics::new(&command.metrics, origin),
+            fallback: Fallback::new(&command.fallback),
             pool,
         }
     }
@@ -152,22 +158,6 @@ impl Drop for Run<'_> {
             // A panic has no clock at hand; the time when it began does no harm.
             self.close(Event::Failure, self.since);
         }
-    }
-}
-
-impl Collect for Command {
-    fn collect(&self, sink: &mut dyn Sink) {
-        let label = ("backend", self.config.id.as_str());
-        let totals = self.metrics.totals();
-        for &event in Event::ALL {
-            let help = "What happened at the command of a backend, in Hystrix's words";
-            sink.counter("hystrix.execution", help, &[label, ("event", event.name())], totals.get(event));
-        }
-        let is_open = self.circuit() != CircuitState::Closed;
-        let gauge = &mut |name, help, value| sink.gauge(name, help, &[label], value);
-        gauge("hystrix.circuit.breaker.open", "1 while the circuit lets nothing through but tests", f64::from(is_open));
-        let under_way = self.metrics.under_way() as f64;
-        gauge("hystrix.concurrent.execution.current", "Calls up to the head of their answer", under_way);
     }
 }
 

@@ -8,7 +8,10 @@ mod server;
 mod zuul;
 
 pub use backend::{BackendConfig, BackendKind, IsolationConfig, Scheme, ServerAddress, ThreadPoolConfig};
-pub use command::{CircuitConfig, CircuitMode, CommandConfig, MetricsConfig, WindowConfig};
+pub use command::{
+    CircuitConfig, CircuitMode, CommandConfig, FallbackAnswer, FallbackConfig, MetricsConfig, StaticAnswer,
+    WindowConfig,
+};
 pub use gateway::{AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, Scheduling};
 pub use gateway::{RateLimitConfig, RateLimitKey, RateLimitsConfig};
 pub use management::{EndpointExposure, ManagementConfig, ShowDetails, StreamConfig};

@@ -30,6 +30,7 @@ pub(crate) struct Backends {
     by_id: HashMap<String, Backend>,
     alarm: Arc<Alarm>,
     pools: Vec<Arc<Pool<Caller>>>,
+    pool_metrics: Vec<Arc<PoolMetrics>>,
 }
 
 /// A service, or the server of a url route.
@@ -73,7 +74,8 @@ impl Backends {
             max_body: config.gateway.client_max_body_size,
         };
         let by_id = config.backends.iter().map(|(id, backend)| (id.clone(), Backend::new(backend, &shared))).collect();
-        Ok(Self { by_id, alarm: shared.alarm, pools: shared.pools.into_values().collect() })
+        let (pools, pool_metrics) = (shared.pools.into_values(), shared.pool_metrics.into_values());
+        Ok(Self { by_id, alarm: shared.alarm, pools: pools.collect(), pool_metrics: pool_metrics.collect() })
     }
 
     /// The backend of `route`.
@@ -140,6 +142,11 @@ impl Backend {
             max_body: shared.max_body,
             config: config.clone(),
         }
+    }
+
+    /// What surrounds its calls.
+    pub(super) fn command(&self) -> &Command {
+        &self.command
     }
 
     /// What it is called: the service, or the id of the url route.
@@ -240,7 +247,9 @@ impl Backend {
 
 impl Collect for Backends {
     fn collect(&self, sink: &mut dyn Sink) {
-        self.commands().for_each(|command| command.collect(sink));
+        let now = Instant::now();
+        self.commands().for_each(|command| command.collect(now, sink));
+        self.pool_metrics.iter().for_each(|pool| pool.collect(now, sink));
         for backend in self.by_id.values() {
             if let Isolation::Semaphore(semaphore) = &backend.isolation {
                 semaphore.collect(sink);

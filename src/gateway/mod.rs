@@ -1,16 +1,18 @@
 //! The way of a request, on one page: [`Gateway::serve`].
 //!
 //! ```text
-//! head -> plan (route, upstream head) -> rate -> admission (permit | pool place) -> call (balance, connect, send, head) -> relay -> log and counts
+//! head -> plan (route, upstream head) -> rate -> ask: circuit -> admission (permit | pool place) -> call (balance, connect, send, head)
+//!      -> relay, or fall back where the backend failed -> log and counts
 //! ```
 //!
-//! Everything below is a step of it: [`crate::exchange`] plans, [`backend`] admits and calls, [`relay`] streams the answer, [`pages`] are the
-//! gateway's own, [`record`] is what the log and the counters are told. Containers call it; nothing here knows which.
+//! Everything below is a step of it: [`crate::exchange`] plans, [`backend`] admits and calls, [`relay`] streams the answer, [`fallback`] finds
+//! another, [`pages`] are the gateway's own, [`record`] is what the log and the counters are told. Containers call it; nothing here knows which.
 
 mod backend;
 mod dashboard;
 mod debug;
 mod downstream;
+mod fallback;
 mod pages;
 mod record;
 mod relay;
@@ -32,6 +34,7 @@ use crate::reason::{Cause, Reason};
 use crate::reply::{self, ErrorAnswers};
 use crate::router::{Route, Router};
 use crate::upstream::{CallError, Caller, OutboundRequest};
+use fallback::Failed;
 use record::Record;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -134,9 +137,12 @@ impl Gateway {
         let Plan { route, method, target, fields, .. } = plan;
         let backend = self.backends.of(route)?;
         record.leads_to(backend.name());
-        let outbound = OutboundRequest { method, target, fields };
-        let (_held, answer) = backend.ask((route, outbound), &mut worker.caller, client, record)?;
-        relay::relay(answer, (route, request), &mut worker.buffers, client, record).map_err(|f| backend.failed(f))
+        let outbound = OutboundRequest { method, target: target.clone(), fields };
+        match backend.ask((route, outbound), &mut worker.caller, client, record) {
+            Ok((_held, answer)) => relay::relay(answer, (route, request), &mut worker.buffers, client, record)
+                .map_err(|failure| backend.failed(failure)),
+            Err(failure) => self.fall_back(Failed { failure, backend, target }, worker, request, client, record),
+        }
     }
 
     /// Takes a token, if the route has a limit.
@@ -162,7 +168,7 @@ impl Gateway {
         let retry_after = record.retry_after();
         let failure = reply::Failure { reason, cause, message, backend, server, retry_after };
         let mut reply = self.errors.error(failure, Some(&request.head), SystemTime::now());
-        reply.fields.extend(record.fields());
+        reply.fields.extend(record.fields().map(|(name, value)| (name.into(), value)));
         record.replying(&reply, request.head.method());
         // The rest of a body that is too long is not worth its reading.
         let may_persist = reason != Reason::BodyTooLarge && client.may_persist();
@@ -182,6 +188,11 @@ impl Gateway {
 impl Failure {
     fn new(reason: Reason, detail: impl Into<Cow<'static, str>>) -> Self {
         Self { reason, cause: None, detail: detail.into(), message: "".into(), backend: None }
+    }
+
+    /// Whether it is the client's own fault.
+    fn is_of_client(&self) -> bool {
+        self.reason.status().is_client_error()
     }
 
     /// What it is to the command of its backend.

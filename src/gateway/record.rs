@@ -74,6 +74,22 @@ impl Record {
         Some((debug::NAME, debug::steps(self.debug.as_ref()?, &self.entry)?))
     }
 
+    /// What an answer that is no error carries beside its own fields: why it is a fallback's, and [`Self::fields`].
+    pub(super) fn extra_fields(&self) -> impl Iterator<Item = (&'static str, HeaderValue)> {
+        let cause = self.entry.reason.filter(|_| self.entry.fallback);
+        let cause = cause.map(|cause| {
+            [("X-Gateway-Reason", cause.name()), ("X-Gateway-Fallback", "true")]
+                .map(|(name, value)| (name, HeaderValue::from_static(value)))
+        });
+        cause.into_iter().flatten().chain(self.fields())
+    }
+
+    /// A fallback answers, for this cause.
+    pub(super) fn fell_back(&mut self, cause: Reason, detail: Cow<'static, str>) {
+        self.failed(cause, detail);
+        self.entry.fallback = true;
+    }
+
     /// It leads to this backend, whether that admits it or not.
     pub(super) fn leads_to(&mut self, backend: &Arc<str>) {
         self.entry.backend = Some(backend.clone());

@@ -17,6 +17,7 @@ pub(crate) fn steps(config: &Config) -> Vec<FilterLine> {
     let forwards = config.routes.iter().any(|route| matches!(route.target, RouteTarget::Forward(_)));
     let isolated = config.backends.values().any(|backend| backend.isolation != IsolationConfig::None);
     let circuits = config.backends.values().any(|backend| backend.command.circuit.enabled);
+    let falls_back = config.backends.values().any(|backend| backend.command.fallback.answer.is_some());
     let calls = !config.backends.is_empty();
     let acting = [
         (PRE, "portcullis::router", true),
@@ -29,6 +30,7 @@ pub(crate) fn steps(config: &Config) -> Vec<FilterLine> {
         (ROUTE, "portcullis::management", forwards),
         (POST, "portcullis::gateway::relay", true),
         (POST, "portcullis::gateway::record", true),
+        (ERROR, "portcullis::gateway::fallback", falls_back),
         (ERROR, "portcullis::reply::error", true),
     ];
     let line = |(order, (kind, class, acts)): (u32, (_, _, bool))| FilterLine { kind, class, order, disabled: !acts };
@@ -59,10 +61,10 @@ mod tests {
     #[test]
     fn what_has_nothing_to_do_is_disabled() {
         let url = "zuul.routes.a: {path: /a/**, url: 'http://h'}\n";
-        let idle = ["portcullis::rate_limit", "portcullis::command::circuit", "portcullis::management"];
-        assert_eq!(disabled(url), idle);
+        let idle = ["rate_limit", "command::circuit", "management", "gateway::fallback"];
+        assert_eq!(disabled(url), idle.map(|name| format!("portcullis::{name}")));
         let busy = "zuul.routes.s: /s/**\nzuul.routes.f: {path: /f/**, url: 'forward:/actuator'}\n\
-                    gateway.rate-limit.routes.s.requests: 1\n";
+                    gateway.rate-limit.routes.s.requests: 1\ngateway.fallback.s.body: sorry\n";
         assert_eq!(disabled(busy), [""; 0]);
         let unguarded = format!("{url}gateway.compat: zuul1\n");
         assert!(disabled(&unguarded).contains(&"portcullis::isolation"));

@@ -28,7 +28,7 @@ impl Handler for ManagementHandler {
     fn serve(&self, _local: &mut (), request: Request, client: &mut dyn Client) -> Ending {
         let head = &request.head;
         let nothing = || Page::not_found("only the actuator is here").into_answer(head, SystemTime::now());
-        self.actuator.page(head, client).unwrap_or_else(nothing).send(head, client)
+        self.actuator.page(head, client.subscription().is_some()).unwrap_or_else(nothing).send(head, client)
     }
 
     fn refused(&self, _refusal: &Refused) {}

@@ -25,7 +25,6 @@ pub use process::ProcessMeters;
 pub use routes::RouteLine;
 pub use stream::{Attendant, EventStream, Events};
 
-use crate::client::Client;
 use crate::config::model::ManagementConfig;
 use crate::metrics::Collect;
 use crate::query::{decode_segment, parameters};
@@ -76,19 +75,13 @@ impl Actuator {
         Self { config: config.clone(), base, sources }
     }
 
-    /// The answer to `head`; `None` when its path is none of the actuator's.
-    pub fn page(&self, head: &RequestHead, client: &mut dyn Client) -> Option<Answer> {
-        self.page_at(head, (head.path(), head.query().unwrap_or_default()), client)
+    /// The answer to `head`; `None` when its path is none of the actuator's. `can_subscribe`: the connection can outlive its request.
+    pub fn page(&self, head: &RequestHead, can_subscribe: bool) -> Option<Answer> {
+        self.page_at(head, (head.path(), head.query().unwrap_or_default()), can_subscribe)
     }
 
     /// The answer to a request that was forwarded to another path and query (`forward:`).
-    pub fn page_at(
-        &self,
-        head: &RequestHead,
-        (path, query): (&[u8], &[u8]),
-        client: &mut dyn Client,
-    ) -> Option<Answer> {
-        let can_subscribe = client.subscription().is_some();
+    pub fn page_at(&self, head: &RequestHead, (path, query): (&[u8], &[u8]), can_subscribe: bool) -> Option<Answer> {
         let ask = Ask { method: head.method(), path, query, host: head.host(), can_subscribe };
         self.answer(ask).map(|page| page.into_answer(head, SystemTime::now()))
     }

@@ -36,6 +36,12 @@ mod isolation;
 /// Who asks too often.
 mod rate_limit;
 
+/// When a circuit opens and closes.
+mod circuit;
+
+/// What answers in place of a service that failed.
+mod fallback;
+
 /// Which of the times binds.
 mod timeouts;
 

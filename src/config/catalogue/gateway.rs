@@ -55,6 +55,26 @@ pub(super) const KEYS: &[Key] = &[
         "Whether a 5xx of a server counts as a failure; it is passed on all the same. In Hystrix it counts as a success.",
     ),
     acts(
+        "gateway.fallback.<key...>.status",
+        Kind::Count { min: 200, max: 599 },
+        "200",
+        "Status of the answer in place of a failed service; `*` as key for all services that have none of their own.",
+    ),
+    acts("gateway.fallback.<key...>.headers", Kind::List, "", "Its fields, a list of `Name: value`."),
+    acts("gateway.fallback.<key...>.body", Kind::Text, "", "Its body."),
+    acts(
+        "gateway.fallback.<key...>.body-file",
+        Kind::Text,
+        "",
+        "Its body, read from a file at the start; relative to the file that names it.",
+    ),
+    acts(
+        "gateway.fallback.<key...>.forward",
+        Kind::Text,
+        "",
+        "In place of these: a path of this gateway that answers, such as /static/sorry. /backup/** keeps what follows.",
+    ),
+    acts(
         "gateway.access-log.format",
         Kind::Choice(&["combined", "json", "off"]),
         "combined",

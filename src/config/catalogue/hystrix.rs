@@ -1,4 +1,4 @@
-//! `hystrix.*`: isolation, timeouts, thread pools; circuit breaker, metrics and fallback are known but not built yet.
+//! `hystrix.*`: isolation, timeouts, thread pools, circuit breaker, metrics, fallback.
 //!
 //! What Zuul sets in code wins over `hystrix.command.default.*` (Hystrix's own precedence), so two of those have no effect there nor here.
 
@@ -38,17 +38,17 @@ pub(super) const KEYS: &[Key] = &[
     acts("hystrix.command.<key...>.threadPoolKeyOverride", Kind::Text, "", "The pool of this service, by its key."),
     inert("hystrix.command.<key...>.execution.isolation.thread.interruptOnTimeout", INTERRUPTS),
     inert("hystrix.command.<key...>.execution.isolation.thread.interruptOnFutureCancel", INTERRUPTS),
-    later(
+    acts(
         "hystrix.command.<key...>.fallback.enabled",
         Kind::Flag,
-        "",
-        "Whether a fallback answers for a failed request.",
+        "true",
+        "Whether a fallback answers for a failed request, where gateway.fallback has one.",
     ),
-    later(
+    acts(
         "hystrix.command.<key...>.fallback.isolation.semaphore.maxConcurrentRequests",
         COUNT,
-        "",
-        "Fallbacks at once.",
+        "10",
+        "Fallbacks at once; then 503 fallback_rejected.",
     ),
     acts(
         "hystrix.command.<key...>.circuitBreaker.enabled",

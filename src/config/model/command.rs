@@ -1,5 +1,8 @@
 //! `hystrix.command.<key>.*` but isolation and timeout: circuit breaker, metrics and fallback of one backend, with Hystrix's defaults.
 
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, StatusCode};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What surrounds the calls of one backend.
@@ -9,6 +12,8 @@ pub struct CommandConfig {
     pub circuit: CircuitConfig,
     /// `metrics.*`.
     pub metrics: MetricsConfig,
+    /// `fallback.*`, and what answers.
+    pub fallback: FallbackConfig,
     /// `metrics.rollingStats.*` of the backend's thread pool; without meaning under a semaphore.
     pub pool_window: WindowConfig,
 }
@@ -63,6 +68,42 @@ pub struct WindowConfig {
     pub buckets: usize,
 }
 
+/// `fallback.*`, and `gateway.fallback.<key>.*`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FallbackConfig {
+    /// `isolation.semaphore.maxConcurrentRequests`: so many fallbacks at once; default 10.
+    pub max_concurrent_requests: usize,
+    /// What answers; `None` without one, or when `enabled` is false.
+    pub answer: Option<Arc<FallbackAnswer>>,
+}
+
+/// What answers in place of a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FallbackAnswer {
+    /// An answer of its own.
+    Static(StaticAnswer),
+    /// `forward`: the answer to a request for this path of the gateway itself. With `/**` at its end, what the service would have been
+    /// asked stands in place of it.
+    Forward(String),
+}
+
+/// An answer that is there from the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StaticAnswer {
+    /// `status`; default 200.
+    pub status: StatusCode,
+    /// `headers`, as they are sent; `text/plain;charset=UTF-8` is the default type of a body.
+    pub fields: Vec<(HeaderName, HeaderValue)>,
+    /// `body`, or what stood in `body-file` at the start.
+    pub body: Bytes,
+}
+
+impl Default for FallbackConfig {
+    fn default() -> Self {
+        Self { max_concurrent_requests: 10, answer: None }
+    }
+}
+
 impl WindowConfig {
     /// So many buckets of so many seconds each.
     pub const fn of_seconds(buckets: usize, each: u64) -> Self {
@@ -78,7 +119,7 @@ impl WindowConfig {
 impl Default for CommandConfig {
     fn default() -> Self {
         let (circuit, metrics) = (CircuitConfig::default(), MetricsConfig::default());
-        Self { circuit, metrics, pool_window: metrics.counts }
+        Self { circuit, metrics, fallback: FallbackConfig::default(), pool_window: metrics.counts }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Limits are found by name, so one name can't be both kinds. How many requests at once, and for how long, is `isolation`'s affair.
 
 use super::routes::{Route, RouteList};
-use super::{address, command, front, isolation};
+use super::{address, command, fallback, front, isolation};
 use crate::config::fault::Fault;
 use crate::config::model::{
     BackendConfig, BackendKind, CommandConfig, Compat, IsolationConfig, RouteTarget, ServerAddress,
@@ -200,10 +200,12 @@ pub(super) fn tell_unused(
     let ids: BTreeSet<&str> = backends.keys().map(String::as_str).collect();
     let mut told = BTreeSet::new();
     for setting in settings.iter() {
-        let Some(id) = setting.ids.first().filter(|id| *id != "default") else { continue };
         let name = setting.key.name;
-        let of_a_backend =
-            ["hystrix.command.", "zuul.eureka.", "<service...>."].iter().any(|start| name.starts_with(start));
+        let for_all = if name.starts_with("gateway.fallback.") { fallback::ALL } else { "default" };
+        let Some(id) = setting.ids.first().filter(|id| *id != for_all) else { continue };
+        let of_a_backend = ["hystrix.command.", "gateway.fallback.", "zuul.eureka.", "<service...>."]
+            .iter()
+            .any(|start| name.starts_with(start));
         let (known, message) = match name.starts_with("hystrix.threadpool.") {
             true => (&pools, "no service uses a pool of this name"),
             false if of_a_backend => (&ids, "no route leads to a service or url route of this id"),

@@ -2,9 +2,10 @@
 //!
 //! Zuul sets none of them in code, so a command's own key wins over `hystrix.command.default.*`, that over what Hystrix has built in.
 
+use super::fallback;
 use crate::config::fault::Fault;
 use crate::config::model::{
-    BackendKind, CircuitConfig, CircuitMode, CommandConfig, Compat, MetricsConfig, WindowConfig,
+    BackendKind, CircuitConfig, CircuitMode, CommandConfig, Compat, FallbackConfig, MetricsConfig, WindowConfig,
 };
 use crate::config::settings::{Read, Settings};
 
@@ -27,6 +28,9 @@ const PERCENTAGE: &str = circuit_key!("errorThresholdPercentage");
 const FORCE_OPEN: &str = circuit_key!("forceOpen");
 const FORCE_CLOSED: &str = circuit_key!("forceClosed");
 const CIRCUIT: [&str; 6] = [ENABLED, VOLUME, SLEEP, PERCENTAGE, FORCE_OPEN, FORCE_CLOSED];
+
+const FALLBACK_ENABLED: &str = "hystrix.command.<key...>.fallback.enabled";
+const FALLBACK_PERMITS: &str = "hystrix.command.<key...>.fallback.isolation.semaphore.maxConcurrentRequests";
 
 const COUNTS: Window = (metrics_key!("rollingStats.timeInMilliseconds"), metrics_key!("rollingStats.numBuckets"));
 const LATENCY: Window =
@@ -62,6 +66,7 @@ impl<'a> Command<'a> {
                 latency: Some(latency).filter(|_| self.first(|read| read.flag(LATENCY_ENABLED)) != Some(false)),
                 health_interval: health.unwrap_or(metrics.health_interval),
             },
+            fallback: self.fallback(faults),
             pool_window: self.window(pool_key.unwrap_or("default"), POOL, metrics.counts, faults),
         }
     }
@@ -81,6 +86,23 @@ impl<'a> Command<'a> {
                 _ => CircuitMode::SingleTest,
             },
             counts_5xx: all.flag("gateway.circuit-breaker.count-5xx").unwrap_or(default.counts_5xx),
+        }
+    }
+
+    /// A service has its own or that of `*`, as in Zuul; a url route has only its own, and in Zuul none.
+    fn fallback(self, faults: &mut Vec<Fault>) -> FallbackConfig {
+        let named = match (self.kind, self.compat) {
+            (BackendKind::Service, _) => &[self.id, fallback::ALL][..],
+            (BackendKind::Url, Compat::None) => &[self.id],
+            (BackendKind::Url, Compat::Zuul1) => &[],
+        };
+        let enabled = self.first(|read| read.flag(FALLBACK_ENABLED)) != Some(false);
+        let answer = named.iter().find_map(|id| fallback::answer(self.settings.one(id), faults));
+        FallbackConfig {
+            max_concurrent_requests: self
+                .first(|read| read.amount(FALLBACK_PERMITS))
+                .unwrap_or(FallbackConfig::default().max_concurrent_requests),
+            answer: answer.filter(|_| enabled),
         }
     }
 

@@ -5,6 +5,7 @@
 mod address;
 mod backends;
 mod command;
+mod fallback;
 mod front;
 mod isolation;
 mod management;

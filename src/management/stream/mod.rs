@@ -49,7 +49,8 @@ pub struct EventStream {
 /// The answer to who asks for it.
 pub(super) fn page(stream: &Arc<EventStream>, can_subscribe: bool) -> Page {
     if !can_subscribe {
-        let message = "server.container: tiny-http cannot send events; management.server.port has a listener that can";
+        let message =
+            "no events here: tiny-http can't send them, nor a fallback; the listener of management.server.port can";
         return Page::refused(StatusCode::NOT_IMPLEMENTED, message);
     }
     stream.reserve().map_or_else(|| Page::refused(StatusCode::SERVICE_UNAVAILABLE, stream.full()), Page::stream)
