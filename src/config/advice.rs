@@ -3,6 +3,8 @@
 //!
 //! Pure: a [`Config`] in, sentences out.
 
+mod command;
+
 use super::model::{BackendConfig, BackendKind, Config, IsolationConfig, RouteConfig, RouteTarget, ThreadPoolConfig};
 use std::fmt;
 
@@ -29,6 +31,7 @@ pub fn advice(config: &Config) -> Vec<Advice> {
         connections(config),
         servers(config),
         thresholds(config),
+        command::commands(config),
         headers(config),
     ];
     remarks.into_iter().flatten().collect()

@@ -4,6 +4,7 @@ use super::background::Background;
 use super::{EXAMPLE_WORKERS, Main, SIDE_WORKERS, Server, StartError};
 use crate::access_log::AccessLog;
 use crate::client::Handler;
+use crate::command::CircuitState;
 use crate::config::Config;
 use crate::config::model::{Container, ServerAddress};
 use crate::container::tiny::{TinyConfig, TinyFront};
@@ -36,7 +37,7 @@ pub(super) fn server(config: &Config) -> Result<Server, StartError> {
     let rate_limits = Arc::new(RateLimits::new(&config.gateway.rate_limits, ids));
     let (registry, draining) = (Arc::new(Registry::default()), Arc::new(AtomicBool::new(false)));
     let stream = event_stream(config, &backends);
-    let sources = sources(config, &router, &registry, &draining, &stream);
+    let sources = sources(config, &router, &registry, (&backends, &draining), &stream);
     let actuator = Arc::new(Actuator::new(&config.management, sources));
     let background =
         Background::start(backends.clone(), stream.clone()).map_err(StartError::of("the background thread"))?;
@@ -79,15 +80,19 @@ fn sources(
     config: &Config,
     router: &Arc<Router>,
     registry: &Arc<Registry>,
-    draining: &Arc<AtomicBool>,
+    (backends, draining): (&Arc<Backends>, &Arc<AtomicBool>),
     stream: &Arc<EventStream>,
 ) -> Sources {
-    let (router, draining, backends) = (router.clone(), draining.clone(), backends_component(config));
+    let (router, draining, servers, backends) =
+        (router.clone(), draining.clone(), backends_component(config), backends.clone());
     Sources {
         collect: vec![registry.clone()],
         routes: Arc::new(move || router.routes().iter().map(|route| route_line(route)).collect()),
         filters: gateway::steps(config),
-        health: Arc::new(move || Health { draining: draining.load(Relaxed), components: vec![backends.clone()] }),
+        health: Arc::new(move || Health {
+            draining: draining.load(Relaxed),
+            components: vec![servers.clone(), hystrix_component(&backends)],
+        }),
         stream: stream.clone(),
     }
 }
@@ -99,6 +104,15 @@ fn backends_component(config: &Config) -> Component {
         (backend.id.clone(), json!({ "servers": servers }))
     });
     Component { name: "backends", status: Status::Unknown, details: details.collect() }
+}
+
+/// HystrixHealthIndicator: which circuits are open, by group and name.
+fn hystrix_component(backends: &Backends) -> Component {
+    let open = backends.commands().filter(|command| command.circuit() != CircuitState::Closed);
+    let open: Vec<String> = open.map(|command| format!("RibbonCommand::{}", command.config().id)).collect();
+    let status = if open.is_empty() { Status::Up } else { Status::CircuitOpen };
+    let details = (!open.is_empty()).then(|| ("openCircuitBreakers".to_owned(), json!(open)));
+    Component { name: "hystrix", status, details: details.into_iter().collect() }
 }
 
 fn route_line(route: &Route) -> RouteLine {

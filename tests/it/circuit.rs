@@ -15,6 +15,7 @@ for_both_containers!(
     what_is_a_clients_fault_does_not_open_it,
     url_routes_have_one_where_a_key_names_them,
     compat_mode_says_what_hystrix_said,
+    health_names_open_circuits_and_stays_up,
 );
 
 /// Judged every 50 ms, over a window that no test outlasts.
@@ -193,4 +194,22 @@ fn compat_mode_says_what_hystrix_said(container: Container) {
     assert_eq!(message("/2"), (500, Some("SHORTCIRCUIT".to_owned()), None));
     assert_eq!(origin.requests().len(), 1);
     gateway.assert_quiet();
+}
+
+/// As HystrixHealthIndicator does: a status that Spring's order does not know counts for nothing.
+fn health_names_open_circuits_and_stays_up(container: Container) {
+    let (origin, _) = failing();
+    let setup = judged(Setup::to_service(&origin), "up", 1).container(container);
+    let gateway = setup.set("management.endpoint.health.show-details", "always").start();
+    let health = || {
+        let page = gateway.manage("/actuator/health");
+        let body: serde_json::Value = serde_json::from_slice(&page.body).expect("JSON");
+        (page.status, body["status"].clone(), body["components"]["hystrix"].clone())
+    };
+    assert_eq!(health(), (200, "UP".into(), serde_json::json!({"status": "UP"})));
+    assert_eq!(gateway.get("/").status, 502);
+    wait_for_view(&gateway, "up", 1.0);
+    assert_eq!(gateway.get("/").status, 503);
+    let open = serde_json::json!({"status": "CIRCUIT_OPEN", "details": {"openCircuitBreakers": ["RibbonCommand::up"]}});
+    assert_eq!(health(), (200, "UP".into(), open));
 }

@@ -57,8 +57,8 @@ pub(super) const KEYS: &[Key] = &[
     acts(
         "gateway.fallback.<key...>.status",
         Kind::Count { min: 200, max: 599 },
-        "200",
-        "Status of the answer in place of a failed service; `*` as key for all services that have none of their own.",
+        "",
+        "Status of the answer in place of a failed service, 200 unless it is said; `*` as key for all services without one of their own.",
     ),
     acts("gateway.fallback.<key...>.headers", Kind::List, "", "Its fields, a list of `Name: value`."),
     acts("gateway.fallback.<key...>.body", Kind::Text, "", "Its body."),

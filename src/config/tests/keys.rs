@@ -13,7 +13,8 @@ const POOLS: &str = "zuul.routes.a: /a/**\nzuul.routes.u: {path: /u/**, url: 'ht
                      ribbon.PoolKeepAliveTime: 5\ngateway.rate-limit.routes.a.requests: 5\n";
 const SEPARATE_POOLS: &str = "zuul.routes.a: /a/**\nzuul.ribbon-isolation-strategy: THREAD\n\
                               zuul.thread-pool.use-separate-thread-pools: true\n\
-                              hystrix.threadpool.default.maximumSize: 30\na.ribbon.PoolKeepAliveTime: 5\n";
+                              hystrix.threadpool.default.maximumSize: 30\na.ribbon.PoolKeepAliveTime: 5\n\
+                              gateway.fallback.*.body: sorry\n";
 
 /// The key with ids that the bases have.
 fn written(key: &Key) -> String {
@@ -38,6 +39,10 @@ fn other_value(key: &Key) -> String {
         "logging.level.<logger...>" => "trace",
         "management.endpoint.health.show-details" => "always",
         "gateway.rate-limit.routes.<id>.key" => "address",
+        "gateway.fallback.<key...>.status" => "418",
+        "gateway.fallback.<key...>.headers" => "'X-Other: 1'",
+        "gateway.fallback.<key...>.body-file" => "/dev/null",
+        "gateway.fallback.<key...>.forward" => "/other",
         // A window is a whole number of milliseconds in each bucket.
         name if name.ends_with(".numBuckets") => "4",
         name if name.ends_with("rollingPercentile.timeInMilliseconds") => "6s",
