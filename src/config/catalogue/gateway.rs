@@ -43,6 +43,18 @@ pub(super) const KEYS: &[Key] = &[
         "Longest request body that is passed on; then 413 body_too_large. Negative for no bound.",
     ),
     acts(
+        "gateway.trusted-proxies",
+        Kind::List,
+        "",
+        "Addresses and networks (10.0.0.0/8) whose X-Forwarded-* and Forwarded fields are believed. Default: everybody, as in Zuul.",
+    ),
+    acts(
+        "gateway.encoded-delimiters.<id>",
+        Kind::Choice(&["allow", "reject"]),
+        "",
+        "reject: 400 for %2F, %5C, %3B, %3F and %23 in the paths of this route (* for all). Default: allow, passed on as they are.",
+    ),
+    acts(
         "gateway.access-log.format",
         Kind::Choice(&["combined", "json", "off"]),
         "combined",

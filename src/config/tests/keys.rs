@@ -43,6 +43,9 @@ fn other_value(key: &Key) -> String {
     if !value.is_empty() {
         return value.into();
     }
+    if key.name == "gateway.trusted-proxies" {
+        return "10.0.0.0/8".into();
+    }
     match key.kind {
         Kind::Flag if key.default == "true" || key.name.ends_with(".enabled") => "false".into(),
         Kind::Flag => "true".into(),
