@@ -32,6 +32,7 @@ pub(super) fn server(config: &Config) -> Result<Server, StartError> {
     let (registry, draining) = (Arc::new(Registry::default()), Arc::new(AtomicBool::new(false)));
     let actuator = Arc::new(actuator(config, &router, &registry, &draining));
     let background = Background::start(backends.clone()).map_err(StartError::of("the background thread"))?;
+    let pingers = backends.start_pings().map_err(StartError::of("the threads that ping"))?;
     let example = example(config)?;
     let management = management(config, &actuator)?;
     let parts = Parts {
@@ -47,7 +48,7 @@ pub(super) fn server(config: &Config) -> Result<Server, StartError> {
         registry.add(part);
     }
     announce(&router, address, management.as_ref());
-    Ok(Server { main, management, example, log, registry, draining, _background: background })
+    Ok(Server { main, management, example, log, registry, draining, _background: background, _pingers: pingers })
 }
 
 fn router(config: &Config) -> Result<Router, StartError> {
