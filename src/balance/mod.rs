@@ -28,7 +28,7 @@ pub use pinger::Pinger;
 use crate::config::model::BalanceConfig;
 use crate::metrics::Sink;
 use crate::reason::{Cause, Reason};
-use crate::upstream::Server;
+use crate::upstream::{Answer, CallError, CallMarks, Server};
 use dice::Dice;
 use rule::Rule;
 use stats::ServerStats;
@@ -47,7 +47,7 @@ pub struct Balancer {
 #[derive(Debug)]
 struct Member {
     server: Arc<Server>,
-    stats: ServerStats,
+    stats: Arc<ServerStats>,
 }
 
 /// What makes a server unavailable.
@@ -81,9 +81,19 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// What a failure says about the server.
-    pub fn of(reason: Reason, cause: Option<Cause>) -> Self {
+    /// What the end of a call says about its server.
+    pub fn of(call: &Result<Answer, CallError>) -> Self {
+        match call {
+            Ok(_) => Self::Answered,
+            Err(error) => Self::of_failure(error.reason, error.cause, error.marks),
+        }
+    }
+
+    /// A deadline can pass before the server is spoken to, while a connection is waited for.
+    fn of_failure(reason: Reason, cause: Option<Cause>, marks: CallMarks) -> Self {
+        let spoken_to = marks.attempts > 0 || !marks.connect.is_zero();
         match (reason, cause) {
+            (Reason::Timeout, Some(Cause::Deadline)) if !spoken_to => Self::Unknown,
             (Reason::ConnectTimeout | Reason::Timeout, _) => Self::TimedOut,
             (Reason::UpstreamAborted, Some(Cause::NoAnswer)) => Self::ClosedEarly,
             (Reason::ConnectFailed | Reason::UpstreamAborted, _) => Self::Unreachable,
@@ -93,26 +103,29 @@ impl Outcome {
     }
 }
 
-/// One attempt at a server, which counts as busy until this is dropped.
+/// One attempt at a server, which counts as busy until this is dropped. It goes where the call is made, to a pool's thread too: who waits
+/// there may be gone before the call has ended.
 #[derive(Debug)]
 #[must_use = "the server counts as busy until this is dropped"]
-pub struct Asked<'a> {
-    stats: Option<&'a ServerStats>,
+pub struct Asked {
+    stats: Option<Arc<ServerStats>>,
     since: Instant,
 }
 
-impl Asked<'_> {
+impl Asked {
     /// How it went; to be told once. An attempt that nothing is told of says nothing.
     pub fn note(&self, outcome: Outcome, now: Instant) {
-        if let Some(stats) = self.stats {
+        if let Some(stats) = &self.stats {
             stats.note(outcome, now.saturating_duration_since(self.since), now);
         }
     }
 }
 
-impl Drop for Asked<'_> {
+impl Drop for Asked {
     fn drop(&mut self) {
-        self.stats.inspect(|stats| stats.ended());
+        if let Some(stats) = &self.stats {
+            stats.ended();
+        }
     }
 }
 
@@ -123,7 +136,7 @@ impl Balancer {
     }
 
     fn with_dice(config: &BalanceConfig, servers: Vec<Arc<Server>>, dice: Dice, now: Instant) -> Self {
-        let member = |server| Member { server, stats: ServerStats::new(config.blackout, now) };
+        let member = |server| Member { server, stats: Arc::new(ServerStats::new(config.blackout, now)) };
         Self {
             rule: Rule::new(config, servers.len(), dice, now),
             members: servers.into_iter().map(member).collect(),
@@ -145,11 +158,18 @@ impl Balancer {
         self.rule.choose(&among).map(|member| &member.server)
     }
 
+    /// Why [`Self::next`] found none, for the log.
+    pub fn why_none(&self) -> &'static str {
+        if self.members.is_empty() { "no server" } else { "the rule finds no server that is up" }
+    }
+
     /// An attempt at this server begins: take one for each.
-    pub fn ask(&self, server: &Arc<Server>, now: Instant) -> Asked<'_> {
+    pub fn ask(&self, server: &Arc<Server>, now: Instant) -> Asked {
         let member = self.members.iter().find(|member| Arc::ptr_eq(&member.server, server));
-        let stats = member.map(|member| &member.stats);
-        stats.inspect(|stats| stats.began());
+        let stats = member.map(|member| member.stats.clone());
+        if let Some(stats) = &stats {
+            stats.began();
+        }
         Asked { stats, since: now }
     }
 

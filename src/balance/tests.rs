@@ -66,7 +66,7 @@ impl Bench {
         self.member(port).stats.found(false);
     }
 
-    fn is_busy(&self, port: u16) -> Asked<'_> {
+    fn is_busy(&self, port: u16) -> Asked {
         self.balancer.ask(&self.member(port).server, self.now)
     }
 }
@@ -182,7 +182,7 @@ fn zone_avoidance_takes_turns_from_the_first_among_those_that_are_available() {
     assert_eq!(three.next(3), [2, 3, 1], "pings are no affair of this rule");
     three.black_out(2);
     assert_eq!(three.next(4), [1, 3, 1, 3]);
-    (1..=3).for_each(|port| three.black_out(port));
+    [1, 3].iter().for_each(|&port| three.black_out(port));
     assert_eq!(three.counts(30).into_values().collect::<Vec<_>>(), [10; 3], "all of them when all are blacked out");
     three.now += 10 * SECOND;
     assert_eq!(three.counts(30).into_values().collect::<Vec<_>>(), [10; 3]);
@@ -238,11 +238,15 @@ fn no_rule_asks_a_tried_server_again() {
 
 #[test]
 fn failures_of_the_server_are_told_from_others() {
+    let (asked, connected) =
+        (CallMarks { attempts: 1, ..CallMarks::default() }, CallMarks { connect: SECOND, ..CallMarks::default() });
+    let deadline = |marks| Outcome::of_failure(Reason::Timeout, Some(Cause::Deadline), marks);
+    assert_eq!([asked, connected].map(deadline), [Outcome::TimedOut; 2]);
+    assert_eq!(deadline(CallMarks::default()), Outcome::Unknown, "it was not spoken to");
     for (reason, cause, outcome) in [
         (Reason::ConnectFailed, None, Outcome::Unreachable),
         (Reason::ConnectTimeout, None, Outcome::TimedOut),
         (Reason::Timeout, Some(Cause::ReadTimeout), Outcome::TimedOut),
-        (Reason::Timeout, Some(Cause::Deadline), Outcome::TimedOut),
         (Reason::UpstreamAborted, None, Outcome::Unreachable),
         (Reason::UpstreamAborted, Some(Cause::NoAnswer), Outcome::ClosedEarly),
         (Reason::UpstreamBadResponse, None, Outcome::Answered),
@@ -250,7 +254,7 @@ fn failures_of_the_server_are_told_from_others() {
         (Reason::ClientAborted, None, Outcome::Unknown),
         (Reason::BodyTimeout, None, Outcome::Unknown),
     ] {
-        assert_eq!(Outcome::of(reason, cause), outcome, "{reason}");
+        assert_eq!(Outcome::of_failure(reason, cause, CallMarks::default()), outcome, "{reason}");
     }
 }
 

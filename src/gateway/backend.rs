@@ -16,7 +16,7 @@ use crate::reason::{Cause, Reason};
 use crate::router::Route;
 use crate::scheduling;
 use crate::upstream::{
-    Alarm, Answer, CallError, CallLimits, Caller, ConnectionLimit, OutboundRequest, ResolverTable, Server, TlsContext,
+    Alarm, Answer, CallLimits, Caller, ConnectionLimit, OutboundRequest, ResolverTable, Server, TlsContext,
 };
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -161,7 +161,8 @@ impl Backend {
     ) -> Result<Answer, Failure> {
         let deadline = Deadline::after_some(self.config.deadline);
         let now = Instant::now();
-        let server = self.balancer.next(&[], now).ok_or_else(|| self.failure(Reason::NoServer, "no server"))?;
+        let server =
+            self.balancer.next(&[], now).ok_or_else(|| self.failure(Reason::NoServer, self.balancer.why_none()))?;
         let asked = self.balancer.ask(server, now);
         record.calling(server);
         let cancel = client.cancel();
@@ -169,9 +170,10 @@ impl Backend {
         let parties = Parties { local: caller, client: &mut client, deadline, cancel: &cancel };
         let (server, limits) = (server.clone(), self.limits);
         let outcome = admitted.call(parties, move |caller, downstream, deadline, cancel| {
-            caller.call(&server, request, downstream, &CallLimits { deadline, ..limits }, cancel)
+            let outcome = caller.call(&server, request, downstream, &CallLimits { deadline, ..limits }, cancel);
+            asked.note(Outcome::of(&outcome), Instant::now());
+            outcome
         });
-        asked.note(said_by(&outcome), Instant::now());
         record.called(admitted.waited(), &outcome);
         match outcome {
             Ok(answer) => answer.map_err(|error| self.failed(error.into())),
@@ -216,16 +218,6 @@ impl Collect for Backends {
         self.servers().for_each(|server| server.collect(sink));
         let now = Instant::now();
         self.by_id.values().for_each(|backend| backend.balancer.collect(sink, now));
-    }
-}
-
-/// What the end of an attempt says about its server.
-fn said_by(outcome: &Result<Result<Answer, CallError>, NoResult>) -> Outcome {
-    match outcome {
-        Ok(Ok(_)) => Outcome::Answered,
-        Ok(Err(error)) => Outcome::of(error.reason, error.cause),
-        Err(NoResult::Gateway(reason)) => Outcome::of(*reason, None),
-        Err(NoResult::Client(_)) => Outcome::Unknown,
     }
 }
 

@@ -30,23 +30,48 @@ fn statuses(gateway: &TestGateway, count: usize) -> Vec<u16> {
     (0..count).map(|_| gateway.get("/").status).collect()
 }
 
-/// A10: strict alternation, the first one first; after three refused connections in a row the dead one is left out.
+/// A10: strict alternation, the first one first; after three refused connections in a row the dead one is left out. In both strategies.
 #[test]
 fn a_server_that_refuses_three_times_is_left_out() {
-    let origin = TestOrigin::echoing();
-    let (setup, dead) = with_a_dead_server(&origin);
-    // So long that no machine is slow enough to see its end.
-    let gateway = setup
-        .set("niws.loadbalancer.up.circuitTripTimeoutFactorSeconds", "3600")
-        .set("niws.loadbalancer.up.circuitTripMaxTimeoutSeconds", "7200")
-        .start();
-    assert_eq!(statuses(&gateway, 6), [502, 200, 502, 200, 502, 200]);
-    assert_eq!(statuses(&gateway, 6), [200; 6]);
-    assert_eq!(gateway.metric("portcullis_server_failures_successive", &dead), 3.0);
-    let left = gateway.metric("portcullis_server_blackout_left_seconds", &dead);
-    assert!(left > 0.0 && left <= 3600.0, "{left}");
-    assert_eq!(gateway.metric("portcullis_server_blackout_left_seconds", &server(&origin)), 0.0);
-    gateway.assert_quiet();
+    for strategy in ["SEMAPHORE", "THREAD"] {
+        let origin = TestOrigin::echoing();
+        let (setup, dead) = with_a_dead_server(&origin);
+        let gateway = forever_out(setup).set("zuul.ribbon-isolation-strategy", strategy).start();
+        assert_eq!(statuses(&gateway, 6), [502, 200, 502, 200, 502, 200], "{strategy}");
+        assert_eq!(statuses(&gateway, 6), [200; 6], "{strategy}");
+        assert_eq!(gateway.metric("portcullis_server_failures_successive", &dead), 3.0);
+        let left = gateway.metric("portcullis_server_blackout_left_seconds", &dead);
+        assert!(left > 0.0 && left <= 3600.0, "{left}");
+        assert_eq!(gateway.metric("portcullis_server_blackout_left_seconds", &server(&origin)), 0.0);
+        gateway.assert_quiet();
+    }
+}
+
+/// So long that no machine is slow enough to see the end of a blackout.
+fn forever_out(setup: Setup) -> Setup {
+    let setup = setup.set("niws.loadbalancer.up.circuitTripTimeoutFactorSeconds", "3600");
+    setup.set("niws.loadbalancer.up.circuitTripMaxTimeoutSeconds", "7200")
+}
+
+/// As in Ribbon: a read timeout is a connection failure, an orderly close without an answer is none.
+#[test]
+fn silence_blacks_out_and_an_orderly_close_does_not() {
+    for (says_nothing, status) in [(true, 504), (false, 502)] {
+        let bad = TestOrigin::scripted(move |talk| {
+            talk.read_request();
+            if says_nothing {
+                talk.stall_until_closed();
+            }
+        });
+        let good = TestOrigin::echoing();
+        let setup = Setup::new().service_route("up", "/**", &[&bad, &good]).set("up.ribbon.ReadTimeout", "100");
+        let setup = setup.set("up.ribbon.MaxAutoRetriesNextServer", "0");
+        let gateway = forever_out(setup.set("hystrix.command.default.execution.timeout.enabled", "false")).start();
+        let (first, later) = (statuses(&gateway, 6), statuses(&gateway, 4));
+        assert_eq!(first, [status, 200].repeat(3));
+        assert_eq!(later, if says_nothing { vec![200; 4] } else { [502, 200].repeat(2) });
+        gateway.assert_quiet();
+    }
 }
 
 #[test]
@@ -294,8 +319,14 @@ fn only_who_pings_has_a_thread_for_it() {
         let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).unwrap_or_default();
         tasks.flatten().map(name).filter(|name| name == "ping\n").count()
     };
-    assert_eq!(threads(&pinging(&[&origin], "RetryRule").start()), 1);
-    assert_eq!(threads(&pinging(&[&origin], "RetryRule").set(PING, "DummyPing").start()), 0);
+    // The first ping comes at once; by then the thread has its name.
+    let gateway = pinging(&[&origin], "RetryRule").start();
+    origin.wait_for_requests(1);
+    assert_eq!(threads(&gateway), 1);
+    let calm = pinged(|| ok(""));
+    let gateway = pinging(&[&calm], "RetryRule").set(PING, "DummyPing").start();
+    wait::stays("nobody pings", Duration::from_millis(100), || calm.requests().is_empty());
+    assert_eq!(threads(&gateway), 0);
 }
 
 /// A class of somebody's own can't be loaded: another rule could send requests where they must not go.
