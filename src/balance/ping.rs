@@ -12,6 +12,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What is read of an answer that should have some content, beyond the length of that.
 const PIECE: usize = 1024;
@@ -27,12 +28,18 @@ pub(super) enum Found {
     Nothing,
 }
 
-/// Asks once; takes no longer than the configured time, and ends at once when `cancel` is thrown while the answer is waited for.
-pub(super) fn ping(caller: &mut Caller, server: &Arc<Server>, config: &PingConfig, cancel: &Cancel) -> Found {
+/// Asks once; takes no longer than the configured time, for connecting no longer than a request may, and ends at once when `cancel` is
+/// thrown while the answer is waited for.
+pub(super) fn ping(
+    caller: &mut Caller,
+    server: &Arc<Server>,
+    (config, connect_timeout): (&PingConfig, Duration),
+    cancel: &Cancel,
+) -> Found {
     let timeout = config.timeout;
     let limits = CallLimits {
         deadline: Deadline::after(timeout),
-        connect_timeout: timeout,
+        connect_timeout: connect_timeout.min(timeout),
         read_timeout: Some(timeout),
         connection_request_timeout: Some(timeout),
     };

@@ -11,6 +11,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// The thread; dropping it ends it, and a ping that waits for its answer.
 #[derive(Debug)]
@@ -26,17 +27,17 @@ struct End {
 }
 
 impl Pinger {
-    /// Pings every server of `balancer` until it is dropped.
+    /// Pings every server of `balancer` until it is dropped; connects within `connect_timeout`, which its end may have to wait for.
     ///
     /// # Errors
     /// The system gave no thread.
-    pub fn start(balancer: Arc<Balancer>, config: PingConfig) -> io::Result<Self> {
+    pub fn start(balancer: Arc<Balancer>, config: PingConfig, connect_timeout: Duration) -> io::Result<Self> {
         let end = Arc::new(End::default());
         let seen = end.clone();
         let run = move || {
             let mut caller = Caller::new();
             while !seen.reached.load(Relaxed) {
-                balancer.ping(&mut caller, &config, &seen);
+                balancer.ping(&mut caller, (&config, connect_timeout), &seen);
                 // Who ends it unparks it afterwards, which ends this wait too.
                 thread::park_timeout(config.interval);
             }
@@ -57,12 +58,12 @@ impl Drop for Pinger {
 }
 
 impl Balancer {
-    fn ping(&self, caller: &mut Caller, config: &PingConfig, end: &End) {
+    fn ping(&self, caller: &mut Caller, how: (&PingConfig, Duration), end: &End) {
         for member in &self.members {
             if end.reached.load(Relaxed) {
                 return;
             }
-            let (is_up, why) = match ping(caller, &member.server, config, &end.cancel) {
+            let (is_up, why) = match ping(caller, &member.server, how, &end.cancel) {
                 Found::Nothing => continue,
                 Found::Up => (true, String::new()),
                 Found::Down(why) => (false, why),

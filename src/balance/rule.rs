@@ -70,8 +70,9 @@ impl Rule {
     }
 }
 
-/// Whose turn it is.
+/// Whose turn it is. Every request writes it, so it has a cache line of its own.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 pub(super) struct Turn(AtomicUsize);
 
 impl Turn {
@@ -102,8 +103,12 @@ impl Turn {
     fn one_of<'a>(&self, among: &Candidates<'a, '_>, pass: impl Fn(&Member) -> bool) -> Option<&'a Member> {
         let passing = || among.members.iter().filter(|member| pass(member));
         let count = passing().count();
-        // Meanwhile some may have ceased to pass.
-        (count > 0).then(|| passing().nth(self.next(count)).or_else(|| passing().next())).flatten()
+        match count {
+            // Nothing to take turns in, and nothing to write.
+            0 | 1 => passing().next(),
+            // Meanwhile some may have ceased to pass.
+            _ => passing().nth(self.next(count)).or_else(|| passing().next()),
+        }
     }
 }
 

@@ -169,7 +169,7 @@ fn availability_filtering_passes_over_the_blacked_out_the_busy_and_the_down() {
     let all_busy = four.is_busy(4);
     assert_eq!(four.next(2), [1, 1], "pings do not count once round robin found nobody");
     let really_all = four.is_busy(1);
-    assert_eq!(four.next(4), [3, 4, 1, 2], "all of them when nobody is left");
+    assert_eq!(four.next(4), [1, 2, 3, 4], "all of them when nobody is left");
     drop((busy, all_busy, really_all));
 }
 

@@ -90,7 +90,10 @@ impl Backends {
     /// Starts a thread for each service whose servers are pinged.
     pub(crate) fn start_pings(&self) -> io::Result<Vec<Pinger>> {
         let pinged = self.by_id.values().filter_map(|backend| Some((backend, backend.config.balance.ping.clone()?)));
-        pinged.map(|(backend, ping)| Pinger::start(backend.balancer.clone(), ping)).collect()
+        let start = |(backend, ping): (&Backend, _)| {
+            Pinger::start(backend.balancer.clone(), ping, backend.config.connect_timeout)
+        };
+        pinged.map(start).collect()
     }
 
     fn has_pooled(&self) -> bool {

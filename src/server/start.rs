@@ -68,7 +68,8 @@ fn actuator(config: &Config, router: &Arc<Router>, registry: &Arc<Registry>, dra
     Actuator::new(&config.management, sources)
 }
 
-/// What is known of backends without asking them: their servers. Nobody probes these, so their state is unknown, and counts for nothing.
+/// What is known of backends without asking them: their servers. What pings find is told by gauges, and is each rule's affair: here their
+/// state is unknown, and counts for nothing.
 fn backends_component(config: &Config) -> Component {
     let details = config.backends.values().map(|backend| {
         let servers: Vec<String> = backend.servers.iter().map(ServerAddress::authority).collect();

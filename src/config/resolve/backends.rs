@@ -197,9 +197,10 @@ pub(super) fn tell_unused(
     for setting in settings.iter() {
         let Some(id) = setting.ids.first().filter(|id| *id != "default") else { continue };
         let name = setting.key.name;
-        let of_a_backend = ["hystrix.command.", "zuul.eureka.", "<service...>.", "niws.", "gateway.ping."]
-            .iter()
-            .any(|start| name.starts_with(start));
+        let of_a_backend =
+            ["hystrix.command.", "zuul.eureka.", "<service...>.", "niws.loadbalancer.<", "gateway.ping.<"]
+                .iter()
+                .any(|start| name.starts_with(start));
         let (known, message) = match name.starts_with("hystrix.threadpool.") {
             true => (&pools, "no service uses a pool of this name"),
             false if of_a_backend => (&ids, "no route leads to a service or url route of this id"),

@@ -95,6 +95,15 @@ fn blackouts_are_niwss() {
 }
 
 #[test]
+fn blackouts_of_nobody_are_told_once() {
+    let told = |name: &str| warnings(&format!("zuul.routes.s: /s/**\nniws.loadbalancer.{name}: 1\n"));
+    let (nobody, window) =
+        (told("t.connectionFailureCountThreshold"), told("serverStats.activeRequestsCount.effectiveWindowSeconds"));
+    assert!(nobody.len() == 1 && nobody[0].contains("no route leads to a service"), "{nobody:?}");
+    assert!(window.len() == 1 && window[0].contains("has no effect here"), "{window:?}");
+}
+
+#[test]
 fn limits_are_the_services_then_ribbons_then_niwss() {
     let (own, all) = ("s.ribbon.ActiveConnectionsLimit: 1\n", "ribbon.ActiveConnectionsLimit: 2\n");
     let niws =
