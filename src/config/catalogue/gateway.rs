@@ -60,6 +60,22 @@ pub(super) const KEYS: &[Key] = &[
         "combined",
         "Shape of the access log.",
     ),
+    acts(
+        "gateway.balancer",
+        Kind::Choice(&["ribbon", "least-outstanding-p2c"]),
+        "ribbon",
+        "How servers of services are chosen that name no NFLoadBalancerRuleClassName. least-outstanding-p2c: of two random ones that with \
+         fewer requests in flight.",
+    ),
+    acts("gateway.ping.path", Kind::Text, "/", "Path of PingUrl's GET, since Ribbon has no key for it."),
+    acts("gateway.ping.<service...>.path", Kind::Text, "", "The same for one service."),
+    acts(
+        "gateway.ping.expected-content",
+        Kind::Text,
+        "",
+        "Body that means a server is up, whatever the status; default: status 200 means so.",
+    ),
+    acts("gateway.ping.<service...>.expected-content", Kind::Text, "", "The same for one service."),
     acts("gateway.access-log.file", Kind::Text, "", "Where the access log goes; default: standard output."),
     acts(
         "gateway.example.port",

@@ -4,6 +4,7 @@
 
 mod address;
 mod backends;
+mod balance;
 mod front;
 mod isolation;
 mod management;
