@@ -16,6 +16,9 @@ const SEPARATE_POOLS: &str = "zuul.routes.a: /a/**\nzuul.ribbon-isolation-strate
                               hystrix.threadpool.default.maximumSize: 30\na.ribbon.PoolKeepAliveTime: 5\n\
                               gateway.fallback.*.body: sorry\n";
 
+/// Pings, whose keys act only when somebody pings.
+const PINGS: &str = "zuul.routes.a: /a/**\na.ribbon: {listOfServers: s, NFLoadBalancerPingClassName: PingUrl}\n";
+
 /// The key with ids that the bases have.
 fn written(key: &Key) -> String {
     let id = if key.name.starts_with("hystrix.threadpool") { "default" } else { "a" };
@@ -45,11 +48,17 @@ fn other_value(key: &Key) -> String {
         // A window is a whole number of milliseconds in each bucket.
         name if name.ends_with(".numBuckets") => "4",
         name if name.ends_with("rollingPercentile.timeInMilliseconds") => "6s",
+        name if name.ends_with("RuleClassName") => "RandomRule",
+        name if name.ends_with("PingClassName") => "PingUrl",
+        name if name.starts_with("gateway.ping.") && name.ends_with("path") => "/other",
         name if name.contains("relaxed") => "'{'",
         _ => "",
     };
     if !value.is_empty() {
         return value.into();
+    }
+    if key.name == "gateway.trusted-proxies" {
+        return "10.0.0.0/8".into();
     }
     match key.kind {
         Kind::Flag if key.default == "true" || key.name.ends_with(".enabled") => "false".into(),
@@ -78,7 +87,7 @@ fn every_key_that_acts_changes_the_configuration() {
             continue;
         }
         let (name, value) = (written(key), other_value(key));
-        let changes = [SEMAPHORES, POOLS, SEPARATE_POOLS].iter().any(|base| {
+        let changes = [SEMAPHORES, POOLS, SEPARATE_POOLS, PINGS].iter().any(|base| {
             let base = without(base, &name);
             let with = format!("{base}{name}: {value}\n");
             format!("{:?}", config(&with)) != format!("{:?}", config(&base))
@@ -91,7 +100,7 @@ fn every_key_that_acts_changes_the_configuration() {
 fn stated_defaults_are_the_defaults() {
     for key in catalogue().iter().filter(|key| key.acts() && !key.default.is_empty()) {
         let name = written(key);
-        for base in [SEMAPHORES, POOLS] {
+        for base in [SEMAPHORES, POOLS, PINGS] {
             let base = without(base, &name);
             let with = format!("{base}{name}: {}\n", key.default);
             assert_eq!(format!("{:?}", config(&with)), format!("{:?}", config(&base)), "{name}: {}", key.default);
