@@ -18,6 +18,7 @@
 //! | where a rate is limited | [`rate_limit`] |
 //! | where a circuit opens, what is counted of a backend | [`command`] |
 //! | where a permit is taken | [`isolation`] |
+//! | where a server is chosen, or passed over | [`balance`] |
 //! | where a timeout is set | [`deadline`], [`upstream`] |
 //! | where a failure becomes a status | [`reason`], [`reply`] |
 

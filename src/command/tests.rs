@@ -1,26 +1,14 @@
 //! A command from the first request to the last, with the time passed in.
 
 use super::*;
-use crate::config::model::{BackendKind, CircuitConfig, CircuitMode, CommandConfig, IsolationConfig, WindowConfig};
+use crate::config::load_str;
+use crate::config::model::{CircuitConfig, CircuitMode, CommandConfig, WindowConfig};
 use std::sync::Barrier;
 
 fn config(circuit: CircuitConfig) -> Arc<BackendConfig> {
-    Arc::new(BackendConfig {
-        id: "up".into(),
-        kind: BackendKind::Service,
-        servers: Vec::new(),
-        connect_timeout: Duration::from_secs(1),
-        read_timeout: None,
-        max_total_connections: 1,
-        max_connections_per_host: 1,
-        connection_request_timeout: None,
-        time_to_live: None,
-        isolation: IsolationConfig::None,
-        thread_pool_key_override: None,
-        deadline: None,
-        command: CommandConfig { circuit, ..CommandConfig::default() },
-        verify_tls: true,
-    })
+    let loaded = load_str("zuul.routes.up: /up/**\n").unwrap();
+    let backend = BackendConfig::clone(&loaded.config.backends["up"]);
+    Arc::new(BackendConfig { command: CommandConfig { circuit, ..CommandConfig::default() }, ..backend })
 }
 
 /// A command and its clock, in milliseconds.

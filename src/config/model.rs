@@ -1,6 +1,7 @@
 //! The resolved configuration: plain data with Spring's names and defaults (Boot 2.3, Hoxton; `zuul.*` as in ZuulProperties).
 
 mod backend;
+mod balance;
 mod command;
 mod gateway;
 mod management;
@@ -8,6 +9,7 @@ mod server;
 mod zuul;
 
 pub use backend::{BackendConfig, BackendKind, IsolationConfig, Scheme, ServerAddress, ThreadPoolConfig};
+pub use balance::{BalanceConfig, BalancingRule, BlackoutConfig, PingConfig};
 pub use command::{
     CircuitConfig, CircuitMode, CommandConfig, FallbackAnswer, FallbackConfig, MetricsConfig, StaticAnswer,
     WindowConfig,

@@ -115,7 +115,7 @@ impl Gateway {
         let Parts { router, backends, actuator, rate_limits, log, counts } = parts;
         let errors = ErrorAnswers::new(config);
         let actuator_here = config.management.port.is_none();
-        let rules = Rules::new(&config.zuul);
+        let rules = Rules::new(config);
         Self { router, rules, backends, actuator, actuator_here, errors, rate_limits, log, counts }
     }
 

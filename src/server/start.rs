@@ -41,6 +41,7 @@ pub(super) fn server(config: &Config) -> Result<Server, StartError> {
     let actuator = Arc::new(Actuator::new(&config.management, sources));
     let background =
         Background::start(backends.clone(), stream.clone()).map_err(StartError::of("the background thread"))?;
+    let pingers = backends.start_pings().map_err(StartError::of("the threads that ping"))?;
     let example = example(config)?;
     let management = management(config, &actuator)?;
     let parts = Parts {
@@ -59,7 +60,8 @@ pub(super) fn server(config: &Config) -> Result<Server, StartError> {
         registry.add(part);
     }
     announce(&router, address, management.as_ref());
-    Ok(Server { main, management, example, log, registry, draining, stream, _background: background })
+    let (_background, _pingers) = (background, pingers);
+    Ok(Server { main, management, example, log, registry, draining, stream, _background, _pingers })
 }
 
 fn router(config: &Config) -> Result<Router, StartError> {
@@ -97,7 +99,8 @@ fn sources(
     }
 }
 
-/// What is known of backends without asking them: their servers. Nobody probes these, so their state is unknown, and counts for nothing.
+/// What is known of backends without asking them: their servers. What pings find is told by gauges, and is each rule's affair: here their
+/// state is unknown, and counts for nothing.
 fn backends_component(config: &Config) -> Component {
     let details = config.backends.values().map(|backend| {
         let servers: Vec<String> = backend.servers.iter().map(ServerAddress::authority).collect();

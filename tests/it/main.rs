@@ -41,6 +41,8 @@ mod circuit;
 
 /// What answers in place of a service that failed.
 mod fallback;
+/// Which of several servers is asked.
+mod balancing;
 
 /// Which of the times binds.
 mod timeouts;

@@ -3,10 +3,10 @@
 //! Limits are found by name, so one name can't be both kinds. How many requests at once, and for how long, is `isolation`'s affair.
 
 use super::routes::{Route, RouteList};
-use super::{address, command, fallback, front, isolation};
+use super::{address, balance, command, fallback, front, isolation};
 use crate::config::fault::Fault;
 use crate::config::model::{
-    BackendConfig, BackendKind, CommandConfig, Compat, IsolationConfig, RouteTarget, ServerAddress,
+    BackendConfig, BackendKind, BalanceConfig, CommandConfig, Compat, IsolationConfig, RouteTarget, ServerAddress,
 };
 use crate::config::name::nearest;
 use crate::config::settings::{Read, Setting, Settings};
@@ -64,6 +64,7 @@ impl Backends<'_> {
             isolation,
             thread_pool_key_override: strategy.pool_key_override(),
             verify_tls: true,
+            balance: balance::of_a_service(read, faults),
         }
     }
 
@@ -88,6 +89,7 @@ impl Backends<'_> {
             deadline: strategy.deadline_of_a_url_route().filter(|_| guarded),
             command: self.command(id, BackendKind::Url, None, faults),
             verify_tls: read.flag("zuul.ssl-hostname-validation-enabled").unwrap_or(true),
+            balance: BalanceConfig::default(),
         }
     }
 
@@ -138,13 +140,15 @@ fn backend_of(route: &Route) -> Option<(&str, BackendKind)> {
 }
 
 /// The names of one of Ribbon's keys: for one service, and for all.
-type Names = (&'static str, &'static str);
+pub(super) type Names = (&'static str, &'static str);
 
 macro_rules! ribbon {
     ($key:literal) => {
         (concat!("<service...>.ribbon.", $key), concat!("ribbon.", $key))
     };
 }
+
+pub(super) use ribbon;
 
 pub(super) const LIST_OF_SERVERS: Names = ribbon!("listOfServers");
 pub(super) const IS_SECURE: Names = ribbon!("IsSecure");
@@ -169,11 +173,11 @@ impl<'a> Ribbon<'a> {
         read(self.settings.one(self.id), own).or_else(|| read(self.settings.all(), common))
     }
 
-    fn setting(self, names: Names) -> Option<&'a Setting> {
+    pub(super) fn setting(self, names: Names) -> Option<&'a Setting> {
         self.own_or_common(names, Read::setting)
     }
 
-    fn text(self, names: Names) -> Option<String> {
+    pub(super) fn text(self, names: Names) -> Option<String> {
         self.own_or_common(names, Read::words)
     }
 
@@ -203,9 +207,15 @@ pub(super) fn tell_unused(
         let name = setting.key.name;
         let for_all = if name.starts_with("gateway.fallback.") { fallback::ALL } else { "default" };
         let Some(id) = setting.ids.first().filter(|id| *id != for_all) else { continue };
-        let of_a_backend = ["hystrix.command.", "gateway.fallback.", "zuul.eureka.", "<service...>."]
-            .iter()
-            .any(|start| name.starts_with(start));
+        let of_a_backend = [
+            "hystrix.command.",
+            "gateway.fallback.",
+            "zuul.eureka.",
+            "<service...>.",
+            "niws.loadbalancer.<",
+            "gateway.ping.<",
+        ];
+        let of_a_backend = of_a_backend.iter().any(|start| name.starts_with(start));
         let (known, message) = match name.starts_with("hystrix.threadpool.") {
             true => (&pools, "no service uses a pool of this name"),
             false if of_a_backend => (&ids, "no route leads to a service or url route of this id"),

@@ -6,15 +6,18 @@ use super::super::catalogue::{Effect, Key, Kind, catalogue};
 use super::{config, errors, loaded, warnings};
 
 /// Something of everything, so that each key finds what it acts on.
-const SEMAPHORES: &str = "zuul.routes.a: /a/**\nzuul.routes.u: {path: /u/**, url: 'http://h'}\na.ribbon.listOfServers: s\n\
-     gateway.rate-limit.routes.a.requests: 5\n";
+const SEMAPHORES: &str =
+    "zuul.routes.a: /a/**\nzuul.routes.u: {path: /u/**, url: 'http://h'}\na.ribbon.listOfServers: s\n";
 const POOLS: &str = "zuul.routes.a: /a/**\nzuul.routes.u: {path: /u/**, url: 'http://h'}\nzuul.ribbon-isolation-strategy: THREAD\n\
                      hystrix.threadpool.default.allowMaximumSizeToDivergeFromCoreSize: true\nzuul.host.time-to-live: 5\n\
-                     ribbon.PoolKeepAliveTime: 5\ngateway.rate-limit.routes.a.requests: 5\n";
+                     ribbon.PoolKeepAliveTime: 5\n";
 const SEPARATE_POOLS: &str = "zuul.routes.a: /a/**\nzuul.ribbon-isolation-strategy: THREAD\n\
                               zuul.thread-pool.use-separate-thread-pools: true\n\
                               hystrix.threadpool.default.maximumSize: 30\na.ribbon.PoolKeepAliveTime: 5\n\
                               gateway.fallback.*.body: sorry\n";
+
+/// Pings, whose keys act only when somebody pings.
+const PINGS: &str = "zuul.routes.a: /a/**\na.ribbon: {listOfServers: s, NFLoadBalancerPingClassName: PingUrl}\n";
 
 /// The key with ids that the bases have.
 fn written(key: &Key) -> String {
@@ -46,11 +49,17 @@ fn other_value(key: &Key) -> String {
         // A window is a whole number of milliseconds in each bucket.
         name if name.ends_with(".numBuckets") => "4",
         name if name.ends_with("rollingPercentile.timeInMilliseconds") => "6s",
+        name if name.ends_with("RuleClassName") => "RandomRule",
+        name if name.ends_with("PingClassName") => "PingUrl",
+        name if name.starts_with("gateway.ping.") && name.ends_with("path") => "/other",
         name if name.contains("relaxed") => "'{'",
         _ => "",
     };
     if !value.is_empty() {
         return value.into();
+    }
+    if key.name == "gateway.trusted-proxies" {
+        return "10.0.0.0/8".into();
     }
     match key.kind {
         Kind::Flag if key.default == "true" || key.name.ends_with(".enabled") => "false".into(),
@@ -65,8 +74,11 @@ fn other_value(key: &Key) -> String {
     }
 }
 
+/// The base with what the key needs beside it, and without the key.
 fn without(base: &str, name: &str) -> String {
-    base.lines().filter(|line| !line.starts_with(&format!("{name}:"))).map(|line| format!("{line}\n")).collect()
+    let beside = if name.starts_with("gateway.rate-limit.") { "gateway.rate-limit.routes.a.requests: 5" } else { "" };
+    let others = base.lines().chain([beside]).filter(|line| !line.starts_with(&format!("{name}:")));
+    others.map(|line| format!("{line}\n")).collect()
 }
 
 #[test]
@@ -79,7 +91,7 @@ fn every_key_that_acts_changes_the_configuration() {
             continue;
         }
         let (name, value) = (written(key), other_value(key));
-        let changes = [SEMAPHORES, POOLS, SEPARATE_POOLS].iter().any(|base| {
+        let changes = [SEMAPHORES, POOLS, SEPARATE_POOLS, PINGS].iter().any(|base| {
             let base = without(base, &name);
             let with = format!("{base}{name}: {value}\n");
             format!("{:?}", config(&with)) != format!("{:?}", config(&base))
@@ -92,7 +104,7 @@ fn every_key_that_acts_changes_the_configuration() {
 fn stated_defaults_are_the_defaults() {
     for key in catalogue().iter().filter(|key| key.acts() && !key.default.is_empty()) {
         let name = written(key);
-        for base in [SEMAPHORES, POOLS] {
+        for base in [SEMAPHORES, POOLS, PINGS] {
             let base = without(base, &name);
             let with = format!("{base}{name}: {}\n", key.default);
             assert_eq!(format!("{:?}", config(&with)), format!("{:?}", config(&base)), "{name}: {}", key.default);
