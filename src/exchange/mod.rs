@@ -9,6 +9,7 @@
 //! ways. Framing fields are not made here: the upstream client and the container know best what they send.
 
 pub mod answer;
+mod client_address;
 pub mod explain;
 mod forwarded;
 pub mod plan;

@@ -47,9 +47,12 @@ impl EventConnection for Streaming {
     }
 
     fn finish(mut self: Box<Self>) {
-        if let Some(deposit) = self.deposit.take() {
-            self.shared.linger(self.shared.slots.resume(deposit));
+        let Some(owned) = self.deposit.take().map(|deposit| self.shared.slots.resume(deposit)) else { return };
+        if let Some(socket) = owned.socket().as_ref() {
+            // What came meanwhile is to be discarded. If this fails, the close may be a reset.
+            let _ = self.shared.ready.unmute(socket, owned.token());
         }
+        self.shared.linger(owned);
     }
 }
 

@@ -147,7 +147,8 @@ impl Gateway {
 
     /// Takes a token, if the route has a limit.
     fn rate(&self, route: &Route, request: &Request, client: &dyn Client, record: &mut Record) -> Result<(), Failure> {
-        let Some(rated) = self.rate_limits.take(route.index, &request.head, client.peer().ip()) else { return Ok(()) };
+        let address = || self.rules.client_address(&request.head, client.peer().ip());
+        let Some(rated) = self.rate_limits.take(route.index, &request.head, address) else { return Ok(()) };
         let passes = rated.retry_after.is_none();
         record.rated(rated);
         if passes {

@@ -28,10 +28,10 @@ impl Keys {
     }
 
     /// The key of a request. Without the header it is that of all requests without.
-    pub(super) fn of(&self, head: &RequestHead, client: IpAddr) -> Key {
+    pub(super) fn of(&self, head: &RequestHead, client: impl FnOnce() -> IpAddr) -> Key {
         match &self.kind {
             RateLimitKey::Route => 0,
-            RateLimitKey::Address => of_address(client),
+            RateLimitKey::Address => of_address(client()),
             RateLimitKey::Header(name) => {
                 let value = head.values(name.as_str()).next();
                 let [high, low] = [0, 1].map(|half: usize| u128::from(self.hashers[half].hash_one(value)));
@@ -74,7 +74,7 @@ mod tests {
     fn a_headers_value_is_the_key_and_its_absence_is_one_too() {
         let keys = Keys::new(RateLimitKey::Header(HeaderName::from_static("x-api-key")));
         let of = |fields: &str| {
-            keys.of(&request(&format!("GET / HTTP/1.1\r\nHost: a{fields}")), "192.0.2.1".parse().unwrap())
+            keys.of(&request(&format!("GET / HTTP/1.1\r\nHost: a{fields}")), || "192.0.2.1".parse().unwrap())
         };
         assert_eq!(of("\r\nX-Api-Key: a"), of("\r\nx-api-key: a\r\nx-api-key: b"));
         assert_ne!(of("\r\nX-Api-Key: a"), of("\r\nX-Api-Key: A"));

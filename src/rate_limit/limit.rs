@@ -70,7 +70,7 @@ impl<C: Clock<Instant = Nanos> + Clone> Limit<C> {
         }
     }
 
-    pub(super) fn take(&self, head: &RequestHead, client: IpAddr) -> Rated {
+    pub(super) fn take(&self, head: &RequestHead, client: impl FnOnce() -> IpAddr) -> Rated {
         let (left, wait) = match self.buckets.check_key(&self.keys.of(head, client)) {
             Ok(state) => (state.remaining_burst_capacity(), None),
             Err(until) => (0, Some(until.wait_time_from(self.buckets.clock().now()))),
@@ -174,7 +174,7 @@ mod tests {
         /// Whether a client passes, by the last octet of its address, and what is left to it.
         #[track_caller]
         fn check(&self, client: u8, expected: Result<&str, u64>) {
-            let rated = self.limit.take(&request("GET / HTTP/1.1\r\nHost: a"), [192, 0, 2, client].into());
+            let rated = self.limit.take(&request("GET / HTTP/1.1\r\nHost: a"), || [192, 0, 2, client].into());
             match expected {
                 Ok(state) => assert_eq!((rated.fields.state, rated.retry_after), (value(state.into()), None)),
                 Err(after) => assert_eq!(rated.retry_after, Some(after), "{:?}", rated.fields.state),
@@ -229,7 +229,7 @@ mod tests {
         let limited = Limited::new(&config(1, 1000, 1), 5000);
         let head = request("GET / HTTP/1.1\r\nHost: a");
         for client in 0..20_000_u32 {
-            limited.limit.take(&head, std::net::Ipv4Addr::from_bits(client).into());
+            limited.limit.take(&head, || std::net::Ipv4Addr::from_bits(client).into());
         }
         assert_eq!(limited.limit.table.len(), 5000);
         assert_eq!(limited.limit.table.overflowed.get(), 15_000);

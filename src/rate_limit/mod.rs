@@ -57,8 +57,9 @@ impl RateLimits {
         Self { by_route: routes.map(limit).collect() }
     }
 
-    /// Takes a token for a request along the route of this index; `None` where nothing is limited.
-    pub fn take(&self, route: usize, head: &RequestHead, client: IpAddr) -> Option<Rated> {
+    /// Takes a token for a request along the route of this index; `None` where nothing is limited. `client` is asked where its address
+    /// counts.
+    pub fn take(&self, route: usize, head: &RequestHead, client: impl FnOnce() -> IpAddr) -> Option<Rated> {
         self.by_route.get(route)?.as_ref().map(|limit| limit.take(head, client))
     }
 }

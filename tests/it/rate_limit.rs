@@ -57,6 +57,21 @@ fn each_key_has_its_own_rate(container: Container) {
     assert_limited(&with_key(&gateway, "b"));
 }
 
+/// Behind a balancer that is named, by whom it speaks for; who is not named speaks for nobody.
+#[test]
+fn a_trusted_proxy_tells_clients_apart() {
+    let origin = TestOrigin::echoing();
+    for (trusted, expected) in [("127.0.0.1", [200, 200, 429]), ("192.0.2.0/24", [200, 429, 429])] {
+        let setup = hourly(&origin, Container::Native).set("gateway.rate-limit.routes.up.key", "address");
+        let gateway = setup.set("gateway.trusted-proxies", trusted).start();
+        let asked = ["198.51.100.1", "198.51.100.2", "198.51.100.1"].map(|address| {
+            let field = format!("X-Forwarded-For: 203.0.113.9, {address}\r\n");
+            gateway.client().request("GET", "/", &field, b"").status
+        });
+        assert_eq!(asked, expected, "{trusted}");
+    }
+}
+
 /// With room for one client, those after it are all limited together, and it keeps its own bucket.
 fn strangers_share_a_bucket(container: Container) {
     let origin = TestOrigin::echoing();

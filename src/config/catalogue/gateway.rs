@@ -144,7 +144,8 @@ pub(super) const KEYS: &[Key] = &[
         "gateway.rate-limit.routes.<id>.key",
         Kind::Text,
         "route",
-        "What tells clients apart: address (IPv6: its network of 64 bits), header:<name>, or route: all requests count together.",
+        "What tells clients apart: address (IPv6: its network of 64 bits; behind gateway.trusted-proxies, by X-Forwarded-For), header:<name>, \
+         or route: all requests count together.",
     ),
     acts(
         "gateway.routes-file",

@@ -161,7 +161,8 @@ impl RateLimitConfig {
 pub enum RateLimitKey {
     /// `route`: all requests of the route count together.
     Route,
-    /// `address`: the address of the connection's other end; an IPv6 network of 64 bits counts as one client.
+    /// `address`: that of the connection's other end or, where that is one of `gateway.trusted-proxies`, of who stood before those; an
+    /// IPv6 network of 64 bits counts as one client.
     Address,
     /// `header:<name>`: the first value of this field; requests without it count together.
     Header(HeaderName),
