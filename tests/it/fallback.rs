@@ -205,8 +205,11 @@ fn forwards_lead_in_no_circle(container: Container) {
     assert_eq!(rude.requests().len(), 1);
     assert_counted(&gateway, "FAILURE", 2.0);
     assert_counted(&gateway, "FALLBACK_FAILURE", 1.0);
-    let told = "its fallback failed too: connect_failed";
-    wait::until("the log tells both", || gateway.process.stdout().iter().any(|line| line.contains(told)));
+    let told =
+        ["route=a backend=a upstream=", "reason=upstream_aborted detail=", "its fallback failed too: connect_failed"];
+    wait::until("the log tells both", || {
+        gateway.process.stdout().iter().any(|line| told.iter().all(|part| line.contains(part)))
+    });
     assert_reason(&gateway.get("/b/0"), 502, "connect_failed");
     assert_eq!(rude.requests().len(), 2);
     // To itself, too.
