@@ -134,7 +134,7 @@ fn latencies_are_those_of_calls() {
 #[test]
 fn a_pool_counts_what_its_commands_do() {
     let origin = Instant::now();
-    let pool = Arc::new(PoolMetrics::new("RibbonCommand", WindowConfig::of_seconds(10, 1), origin));
+    let pool = Arc::new(PoolMetrics::new("RibbonCommand", WindowConfig::of_seconds(10, 1), 10, origin));
     let config = config(CircuitConfig::default());
     for command in [0, 1].map(|_| Command::new(&config, Some(pool.clone()), origin)) {
         let mut run = command.begin(origin).unwrap();

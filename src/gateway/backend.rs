@@ -69,7 +69,11 @@ impl Backends {
             url_connections: ConnectionLimit::watched(config.zuul.host_max_total_connections, &alarm),
             alarm,
             pools: config.thread_pools.keys().map(|key| (key.clone(), pool(config, key))).collect(),
-            pool_metrics: config.backends.values().filter_map(|backend| pool_metrics(backend, started)).collect(),
+            pool_metrics: config
+                .backends
+                .values()
+                .filter_map(|backend| pool_metrics(config, backend, started))
+                .collect(),
             started,
             max_body: config.gateway.client_max_body_size,
         };
@@ -286,9 +290,12 @@ fn pool_key(backend: &BackendConfig) -> Option<&str> {
     }
 }
 
-fn pool_metrics(backend: &BackendConfig, started: Instant) -> Option<(String, Arc<PoolMetrics>)> {
+fn pool_metrics(config: &Config, backend: &BackendConfig, started: Instant) -> Option<(String, Arc<PoolMetrics>)> {
     let key = pool_key(backend)?;
-    Some((key.into(), Arc::new(PoolMetrics::new(key, backend.command.pool_window, started))))
+    Some((
+        key.into(),
+        Arc::new(PoolMetrics::new(key, backend.command.pool_window, config.thread_pools[key].maximum_size, started)),
+    ))
 }
 
 fn pool(config: &Config, key: &str) -> Arc<Pool<Caller>> {

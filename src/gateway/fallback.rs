@@ -58,6 +58,7 @@ impl Gateway {
             Err(NoFallback::Missing) => return Err(failure),
             Err(NoFallback::Rejected) => return Err(failure.without_fallback()),
         };
+        let asked = record.asked();
         let forwarded = match falling.answer() {
             FallbackAnswer::Static(answer) => Ok(Forwarded::Page(reply(answer))),
             FallbackAnswer::Forward(path) => {
@@ -71,7 +72,10 @@ impl Gateway {
                 self.send_forwarded(forwarded, worker, request, client, record)
             }
             Err(second) if second.is_of_client() => Err(second),
-            Err(second) => Err(failure.after(&second)),
+            Err(second) => {
+                record.asked_before(asked);
+                Err(failure.after(&second))
+            }
         }
     }
 

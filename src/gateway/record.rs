@@ -32,6 +32,12 @@ pub(super) struct Record {
     rated: Option<Rated>,
 }
 
+/// Backend and server, as the log names them.
+pub(super) struct Asked {
+    backend: Option<Arc<str>>,
+    server: Option<Arc<str>>,
+}
+
 impl Record {
     /// Begins when a worker has the request; it was received earlier, by what it waited.
     pub(super) fn begin(request: &Request, peer: SocketAddr) -> Self {
@@ -98,6 +104,16 @@ impl Record {
     /// This server is about to be asked.
     pub(super) fn calling(&mut self, server: &Server) {
         self.entry.server = Some(server.authority().clone());
+    }
+
+    /// Who is asked now.
+    pub(super) fn asked(&self) -> Asked {
+        Asked { backend: self.entry.backend.clone(), server: self.entry.server.clone() }
+    }
+
+    /// Nobody was asked but these, as far as the log is told.
+    pub(super) fn asked_before(&mut self, asked: Asked) {
+        (self.entry.backend, self.entry.server) = (asked.backend, asked.server);
     }
 
     /// Host and port of the server that was asked.

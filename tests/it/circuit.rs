@@ -11,6 +11,7 @@ use std::time::Duration;
 for_both_containers!(
     three_failures_open_it_and_one_test_closes_it,
     timeouts_and_refusals_open_it_too,
+    refusals_of_a_semaphore_open_it_and_who_was_admitted_closes_it,
     answers_of_the_upstream_do_not_open_it,
     what_is_a_clients_fault_does_not_open_it,
     url_routes_have_one_where_a_key_names_them,
@@ -78,40 +79,45 @@ fn three_failures_open_it_and_one_test_closes_it(container: Container) {
 
 /// A7 (timeouts, refusals), and what Hystrix counts beside them: rejections.
 fn timeouts_and_refusals_open_it_too(container: Container) {
-    let (release, gate) = crossbeam_channel::unbounded();
-    let origin = TestOrigin::gated(gate);
-    let setup = judged(Setup::to_service(&origin), "up", 1).container(container);
-    let semaphore = "hystrix.command.up.execution.isolation.semaphore.maxConcurrentRequests";
-    let timeout = "hystrix.command.up.execution.isolation.thread.timeoutInMilliseconds";
-    let dead = setup.clone().set("up.ribbon.listOfServers", "127.0.0.1:1");
     let cases = [
-        (setup.clone().set(timeout, "50"), (504, "timeout"), "TIMEOUT"),
-        (setup.clone().set("ribbon.ReadTimeout", "50"), (504, "timeout"), "FAILURE"),
-        (dead, (502, "connect_failed"), "FAILURE"),
-        (setup.set(semaphore, "1"), (503, "semaphore_full"), "SEMAPHORE_REJECTED"),
+        (("hystrix.command.up.execution.isolation.thread.timeoutInMilliseconds", "50"), 504, "timeout", "TIMEOUT"),
+        (("ribbon.ReadTimeout", "50"), 504, "timeout", "FAILURE"),
+        (("up.ribbon.listOfServers", "127.0.0.1:1"), 502, "connect_failed", "FAILURE"),
+        (("up.ribbon.listOfServers", ""), 503, "no_server", "FAILURE"),
     ];
-    for (setup, (status, reason), event) in cases {
-        let full = event == "SEMAPHORE_REJECTED";
-        let gateway = setup.start();
-        let mut first = gateway.client();
-        if full {
-            let before = origin.requests().len();
-            first.send("GET / HTTP/1.1\r\nHost: gw.test\r\n\r\n");
-            origin.wait_for_requests(before + 1);
-        }
+    for ((key, value), status, reason, event) in cases {
+        let origin = TestOrigin::scripted(|talk| {
+            talk.read_request();
+            talk.stall_until_closed();
+        });
+        let setup = judged(Setup::to_service(&origin), "up", 1).container(container);
+        let gateway = setup.set(key, value).start();
         assert_reason(&gateway.get("/"), status, reason);
         assert_eq!(gateway.metric("hystrix_execution_total", &format!("event=\"{event}\"")), 1.0);
         wait_for_view(&gateway, "up", 1.0);
         assert_reason(&gateway.get("/"), 503, "circuit_open");
-        if full {
-            release.send(()).expect("the origin waits");
-            assert_eq!(first.response().text(), "released");
-            // It was on its way before, and closes the circuit all the same: the algorithm of 1.5.18.
-            wait::until("it closed", || gateway.metric("hystrix_circuit_breaker_open", "up") == 0.0);
-        }
-        drop(first);
         gateway.assert_quiet();
     }
+}
+
+/// Whose success closes the circuit again, though it was on its way before: the algorithm of 1.5.18.
+fn refusals_of_a_semaphore_open_it_and_who_was_admitted_closes_it(container: Container) {
+    let (release, gate) = crossbeam_channel::unbounded();
+    let origin = TestOrigin::gated(gate);
+    let setup = judged(Setup::to_service(&origin), "up", 1).container(container);
+    let gateway = setup.set("hystrix.command.up.execution.isolation.semaphore.maxConcurrentRequests", "1").start();
+    let mut first = gateway.client();
+    first.send("GET / HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+    origin.wait_for_requests(1);
+    assert_reason(&gateway.get("/"), 503, "semaphore_full");
+    assert_eq!(gateway.metric("hystrix_execution_total", "event=\"SEMAPHORE_REJECTED\""), 1.0);
+    wait_for_view(&gateway, "up", 1.0);
+    assert_reason(&gateway.get("/"), 503, "circuit_open");
+    release.send(()).expect("the origin waits");
+    assert_eq!(first.response().text(), "released");
+    assert_eq!(gateway.metric("hystrix_circuit_breaker_open", "up"), 0.0);
+    drop(first);
+    gateway.assert_quiet();
 }
 
 /// A7: 5xx answers are passed on and never count as failures, unless they are said to.

@@ -46,33 +46,34 @@ fn assert_counted(gateway: &TestGateway, event: &str, times: f64) {
 
 /// A7: semaphore rejection, read timeout, broken connection; and the others that Hystrix has one for.
 fn every_failure_of_the_service_has_the_fallback(container: Container) {
-    let (release, gate) = unbounded();
-    let (gated, rude) = (TestOrigin::gated(gate), TestOrigin::scripted(|talk| drop(talk.read_request())));
-    let base = |origin: &TestOrigin| {
-        let setup = Setup::to_service(origin).container(container);
-        let setup = setup.set("gateway.fallback.up.status", "203").set("gateway.fallback.up.body", "sorry");
-        setup.set("gateway.fallback.up.headers", "Cache-Control: no-store, X-Own: 1")
-    };
     let key = |rest: &str| format!("hystrix.command.up.{rest}");
-    let threads = base(&gated).set("zuul.ribbonIsolationStrategy", "THREAD");
-    let cases = [
-        (base(&gated).set("up.ribbon.listOfServers", ""), "no_server"),
-        (base(&gated).set("up.ribbon.listOfServers", DEAD), "connect_failed"),
-        (base(&gated).set("ribbon.ReadTimeout", "50"), "timeout"),
-        (base(&gated).set(key("execution.isolation.thread.timeoutInMilliseconds"), "50"), "timeout"),
-        (threads.clone().set(key("execution.isolation.thread.timeoutInMilliseconds"), "50"), "timeout"),
-        (base(&rude), "upstream_aborted"),
-        (base(&gated).set(key("circuitBreaker.forceOpen"), "true"), "circuit_open"),
-        (base(&gated).set(key("execution.isolation.semaphore.maxConcurrentRequests"), "1"), "semaphore_full"),
-        (threads.set("hystrix.threadpool.default.coreSize", "1"), "pool_full"),
+    let rude = TestOrigin::scripted(|talk| drop(talk.read_request()));
+    let rude_address = rude.address().to_string();
+    let timeout = (key("execution.isolation.thread.timeoutInMilliseconds"), "50");
+    let threads = ("zuul.ribbonIsolationStrategy".to_owned(), "THREAD");
+    let servers = |addresses| ("up.ribbon.listOfServers".to_owned(), addresses);
+    let cases: [(&str, &[(String, &str)]); 9] = [
+        ("no_server", &[servers("")]),
+        ("connect_failed", &[servers(DEAD)]),
+        ("timeout", &[("ribbon.ReadTimeout".to_owned(), "50")]),
+        ("timeout", std::slice::from_ref(&timeout)),
+        ("timeout", &[timeout.clone(), threads.clone()]),
+        ("upstream_aborted", &[servers(&rude_address)]),
+        ("circuit_open", &[(key("circuitBreaker.forceOpen"), "true")]),
+        ("semaphore_full", &[(key("execution.isolation.semaphore.maxConcurrentRequests"), "1")]),
+        ("pool_full", &[threads.clone(), ("hystrix.threadpool.default.coreSize".to_owned(), "1")]),
     ];
-    for (setup, cause) in cases {
-        let gateway = setup.start();
+    for (cause, keys) in cases {
+        let (release, gate) = unbounded();
+        let origin = TestOrigin::gated(gate);
+        let setup = Setup::to_service(&origin).container(container);
+        let setup = setup.set("gateway.fallback.up.status", "203").set("gateway.fallback.up.body", "sorry");
+        let setup = setup.set("gateway.fallback.up.headers", "Cache-Control: no-store, X-Own: 1");
+        let gateway = keys.iter().fold(setup, |setup, (key, value)| setup.set(key, *value)).start();
         let mut first = gateway.client();
         if cause.ends_with("_full") {
-            let before = gated.requests().len();
             first.send("GET / HTTP/1.1\r\nHost: gw.test\r\n\r\n");
-            gated.wait_for_requests(before + 1);
+            origin.wait_for_requests(1);
         }
         let answer = gateway.get("/");
         assert_fallback(&answer, 203, cause, "sorry");
@@ -204,8 +205,11 @@ fn forwards_lead_in_no_circle(container: Container) {
     assert_eq!(rude.requests().len(), 1);
     assert_counted(&gateway, "FAILURE", 2.0);
     assert_counted(&gateway, "FALLBACK_FAILURE", 1.0);
-    let told = "its fallback failed too: connect_failed";
-    wait::until("the log tells both", || gateway.process.stdout().iter().any(|line| line.contains(told)));
+    let told =
+        ["route=a backend=a upstream=", "reason=upstream_aborted detail=", "its fallback failed too: connect_failed"];
+    wait::until("the log tells both", || {
+        gateway.process.stdout().iter().any(|line| told.iter().all(|part| line.contains(part)))
+    });
     assert_reason(&gateway.get("/b/0"), 502, "connect_failed");
     assert_eq!(rude.requests().len(), 2);
     // To itself, too.

@@ -95,8 +95,10 @@ impl Metrics {
 
     /// Begins the health anew; the other counts go on.
     pub(super) fn reset_health(&self) {
-        self.health.reset(|| self.totals().health());
-        self.judged.store(0, Relaxed);
+        self.health.reset(|| {
+            self.judged.store(0, Relaxed);
+            self.totals().health()
+        });
     }
 
     /// Since the start.
@@ -129,11 +131,11 @@ impl Metrics {
     fn roll(&self, now: u64) {
         self.counts.roll(now, || Note { totals: self.totals(), most_under_way: self.under_way.take_most() });
         if self.health.roll(now, || self.totals().health()) {
-            let health = self.health.read(|notes| match (notes.front(), notes.back()) {
-                (Some(&oldest), Some(&newest)) => newest - oldest,
-                _ => HealthCounts::default(),
+            // Under the lock of the notes, so that what was before a reset can't come after it.
+            self.health.read(|notes| {
+                let (oldest, newest) = (notes.front().copied(), notes.back().copied());
+                self.judged.store(packed(newest.unwrap_or_default() - oldest.unwrap_or_default()), Relaxed);
             });
-            self.judged.store(packed(health), Relaxed);
         }
     }
 

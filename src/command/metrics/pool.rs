@@ -15,6 +15,7 @@ use std::time::Instant;
 pub struct PoolMetrics {
     key: String,
     window: WindowConfig,
+    maximum_size: usize,
     origin: Instant,
     totals: Stripes<Totals>,
     active: UnderWay,
@@ -39,11 +40,12 @@ pub struct PoolRolling {
 }
 
 impl PoolMetrics {
-    /// Nothing yet, at `origin`.
-    pub fn new(key: &str, window: WindowConfig, origin: Instant) -> Self {
+    /// Nothing yet, at `origin`; the pool has so many threads at most.
+    pub fn new(key: &str, window: WindowConfig, maximum_size: usize, origin: Instant) -> Self {
         Self {
             key: key.into(),
             window,
+            maximum_size,
             origin,
             totals: Stripes::new(Totals::default),
             active: UnderWay::default(),
@@ -86,12 +88,14 @@ impl PoolMetrics {
     pub fn rolling(&self, now: Instant) -> PoolRolling {
         self.roll(now);
         self.rolling.read(|notes| {
+            let most = notes.iter().skip(1).map(|note| note.most_active).max();
             let (oldest, newest) =
                 (notes.front().copied().unwrap_or_default(), notes.back().copied().unwrap_or_default());
             PoolRolling {
                 threads_executed: newest.threads_executed.wrapping_sub(oldest.threads_executed),
                 rejections: newest.rejections.wrapping_sub(oldest.rejections),
-                most_active: notes.iter().skip(1).map(|note| note.most_active).max().unwrap_or(0),
+                // Those in the queue are counted with them, but are not active.
+                most_active: most.unwrap_or(0).min(self.maximum_size as u64),
             }
         })
     }
@@ -114,12 +118,12 @@ mod tests {
     #[test]
     fn what_threads_did_and_what_found_none() {
         let origin = Instant::now();
-        let pool = PoolMetrics::new("RibbonCommand", WindowConfig::of_seconds(10, 1), origin);
-        pool.start();
+        let pool = PoolMetrics::new("RibbonCommand", WindowConfig::of_seconds(10, 1), 1, origin);
+        (0..3).for_each(|_| pool.start());
         let events =
             [Event::Success, Event::Timeout, Event::ThreadPoolRejected, Event::ShortCircuited, Event::Cancelled];
         events.iter().for_each(|&event| pool.count(event, origin));
-        pool.stop();
+        (0..3).for_each(|_| pool.stop());
         assert_eq!(pool.rolling(origin), PoolRolling::default());
         let expected = PoolRolling { threads_executed: 2, rejections: 1, most_active: 1 };
         assert_eq!(pool.rolling(origin + Duration::from_secs(1)), expected);

@@ -9,6 +9,8 @@ const SET_BY_ZUUL: &str = "what Zuul sets wins over Hystrix's defaults; write zu
 const OWN_CODE: &str = "it is for Java code of your own";
 const INTERRUPTS: &str = "a request's thread is always freed at the deadline";
 
+/// So many that each may be remembered.
+const BUCKETS: Kind = Kind::Count { min: 1, max: 100_000 };
 /// A time that is no time when it is nothing.
 const WINDOW: Kind = Kind::Duration { unit: Unit::Millis, min: 1 };
 
@@ -84,7 +86,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     acts(
         "hystrix.command.<key...>.metrics.rollingStats.numBuckets",
-        POSITIVE,
+        BUCKETS,
         "10",
         "The steps in which the window of counts rolls; must divide its milliseconds.",
     ),
@@ -102,7 +104,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     acts(
         "hystrix.command.<key...>.metrics.rollingPercentile.numBuckets",
-        POSITIVE,
+        BUCKETS,
         "6",
         "The steps in which that window rolls; must divide its milliseconds.",
     ),
@@ -157,7 +159,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     acts(
         "hystrix.threadpool.<key...>.metrics.rollingStats.numBuckets",
-        POSITIVE,
+        BUCKETS,
         "10",
         "The steps in which it rolls; must divide its milliseconds.",
     ),

@@ -8,6 +8,7 @@ use crate::config::model::{
     BackendKind, CircuitConfig, CircuitMode, CommandConfig, Compat, FallbackConfig, MetricsConfig, WindowConfig,
 };
 use crate::config::settings::{Read, Settings};
+use std::time::Duration;
 
 macro_rules! circuit_key {
     ($key:literal) => {
@@ -42,6 +43,9 @@ const POOL: Window = (
     "hystrix.threadpool.<key...>.metrics.rollingStats.numBuckets",
 );
 
+/// Of the health, in its window.
+const MOST_SLICES: u128 = 100_000;
+
 /// The keys of a window: its time, and its number of buckets.
 type Window = (&'static str, &'static str);
 
@@ -57,18 +61,36 @@ pub(super) struct Command<'a> {
 impl<'a> Command<'a> {
     pub(super) fn resolve(self, pool_key: Option<&str>, faults: &mut Vec<Fault>) -> CommandConfig {
         let metrics = MetricsConfig::default();
-        let health = self.first(|read| read.bounded_time(HEALTH));
+        let counts = self.window(self.id, COUNTS, metrics.counts, faults);
         let latency = self.window(self.id, LATENCY, WindowConfig::of_seconds(6, 10), faults);
         CommandConfig {
             circuit: self.circuit(),
             metrics: MetricsConfig {
-                counts: self.window(self.id, COUNTS, metrics.counts, faults),
+                counts,
                 latency: Some(latency).filter(|_| self.first(|read| read.flag(LATENCY_ENABLED)) != Some(false)),
-                health_interval: health.unwrap_or(metrics.health_interval),
+                health_interval: self.health_interval(counts, faults),
             },
             fallback: self.fallback(faults),
             pool_window: self.window(pool_key.unwrap_or("default"), POOL, metrics.counts, faults),
         }
+    }
+
+    /// Each slice of the window is remembered, so there can't be any number of them.
+    fn health_interval(self, window: WindowConfig, faults: &mut Vec<Fault>) -> Duration {
+        let default = MetricsConfig::default().health_interval;
+        let interval = self.first(|read| read.bounded_time(HEALTH)).unwrap_or(default);
+        let slices = window.time.as_nanos() / interval.as_nanos().max(1);
+        if slices <= MOST_SLICES {
+            return interval;
+        }
+        if let Some(setting) =
+            self.first(|read| read.setting(HEALTH)).or_else(|| self.first(|read| read.setting(COUNTS.0)))
+        {
+            let message =
+                format!("{slices} snapshots in metrics.rollingStats.timeInMilliseconds: {MOST_SLICES} at most");
+            tell(Fault::error(&setting.place, setting.name.clone(), message), faults);
+        }
+        default
     }
 
     fn circuit(self) -> CircuitConfig {
@@ -130,12 +152,16 @@ impl<'a> Command<'a> {
             && let Some(setting) = of(buckets).or_else(|| of(time))
         {
             let message = format!("{total} ms are no whole number of milliseconds in each of {each} buckets");
-            let fault = Fault::error(&setting.place, setting.name.clone(), message);
-            if !faults.contains(&fault) {
-                faults.push(fault);
-            }
+            tell(Fault::error(&setting.place, setting.name.clone(), message), faults);
             return default;
         }
         window
+    }
+}
+
+/// Once, though several backends may have it by `default`.
+fn tell(fault: Fault, faults: &mut Vec<Fault>) {
+    if !faults.contains(&fault) {
+        faults.push(fault);
     }
 }

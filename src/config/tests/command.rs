@@ -56,6 +56,10 @@ fn a_window_is_a_whole_number_of_buckets() {
     assert_eq!(faulty("rollingStats.numBuckets: 3"), of("rollingStats.numBuckets", 10_000, 3));
     assert_eq!(faulty("rollingPercentile.timeInMilliseconds: 5"), of("rollingPercentile.timeInMilliseconds", 5, 6));
     assert_eq!(faulty("rollingStats.timeInMilliseconds: 20"), Vec::<String>::new());
+    let many = "rollingStats: {timeInMilliseconds: 3600000}, healthSnapshot: {intervalInMilliseconds: 1}";
+    let told = errors(&format!("{BASE}hystrix.command.default.metrics: {{{many}}}\n"));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("healthSnapshot.intervalInMilliseconds: 3600000 snapshots in"), "{told:?}");
 }
 
 fn fallback(id: &str, yaml: &str) -> FallbackConfig {

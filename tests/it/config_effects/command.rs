@@ -152,10 +152,10 @@ fn counts_roll_by_their_window() {
     wait::stays("the window goes on", A_WHILE, || rolling(&gateway) == 1.0);
     let (gateway, _origin) = run("600000", "1");
     wait::stays("the bucket is open", A_WHILE, || rolling(&gateway) == 0.0);
-    let (gateway, _origin) = run("1000", "2");
-    wait::until("the bucket closes", || rolling(&gateway) == 1.0);
+    let (gateway, _origin) = run("3000", "6");
+    wait::until("a bucket closes", || gateway.get("/").status == 200 && rolling(&gateway) > 0.0);
     wait::until("the window is over", || rolling(&gateway) == 0.0);
-    assert_eq!(gateway.metric("hystrix_execution_total", "event=\"SUCCESS\""), 1.0, "totals stay");
+    assert!(gateway.metric("hystrix_execution_total", "event=\"SUCCESS\"") >= 2.0, "totals stay");
 }
 
 #[test]
@@ -176,8 +176,8 @@ fn a_pools_counts_roll_by_their_window() {
     wait::stays("the window goes on", A_WHILE, || executed(&gateway) == 1.0);
     let (gateway, _origin) = run("600000", "1");
     wait::stays("the bucket is open", A_WHILE, || executed(&gateway) == 0.0);
-    let (gateway, _origin) = run("1000", "2");
-    wait::until("the bucket closes", || executed(&gateway) == 1.0);
+    let (gateway, _origin) = run("3000", "6");
+    wait::until("a bucket closes", || gateway.get("/").status == 200 && executed(&gateway) > 0.0);
     wait::until("the window is over", || executed(&gateway) == 0.0);
 }
 
