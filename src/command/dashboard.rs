@@ -374,7 +374,7 @@ mod tests {
     fn a_pool_is_told_as_hystrix_tells_it() {
         let origin = Instant::now();
         let window = crate::config::model::WindowConfig { time: Duration::from_secs(10), buckets: 10 };
-        let metrics = PoolMetrics::new("product-service", window, origin);
+        let metrics = PoolMetrics::new("product-service", window, 200, origin);
         let config = ThreadPoolConfig { core_size: 200, maximum_size: 200, ..ThreadPoolConfig::default() };
         let idle = PoolState { config, active: 0, completed: 0, queued: 0, threads: 0, largest: 0 };
         let mut out = String::new();

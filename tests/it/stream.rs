@@ -173,6 +173,25 @@ fn the_sixth_client_is_one_too_many() {
     drop(listen(gateway.management()));
 }
 
+/// Some leave before they have their head, some are refused, some leave in order.
+#[test]
+fn those_who_come_and_go_leave_nothing() {
+    let gateway = Setup::new().start();
+    for n in 0..200 {
+        let mut client = RawClient::connect(gateway.management());
+        client.send(GET);
+        match n % 3 {
+            0 => client.reset(),
+            1 => client.half_close(),
+            _ => drop(client.wait_for_head()),
+        }
+    }
+    nobody_listens(&gateway);
+    wait::until("their connections are given back", || {
+        gateway.metric("portcullis_connections_active", "server=\"management\"") == 1.0
+    });
+}
+
 /// Events come as often as the key says, pings do not. The slowest client that is still served is not this one: it does not read at all.
 #[test]
 fn who_does_not_read_is_cut_off_and_harms_nobody() {
