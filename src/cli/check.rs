@@ -4,6 +4,7 @@
 //! order in which a request meets them, the threads there can be, and advice. It binds no port and resolves no name.
 
 mod balance;
+mod command;
 
 use super::{Exit, print, tell};
 use crate::config::model::{BackendConfig, BackendKind, Container, IsolationConfig};
@@ -116,6 +117,8 @@ fn backend_limits(out: &mut String, config: &Config, backend: &BackendConfig) {
     line("read", bound(backend.read_timeout));
     line("deadline", bound(backend.deadline));
     balance::lines(backend).into_iter().for_each(|(what, value)| line(what, value));
+    line("circuit", command::circuit(backend));
+    line("fallback", command::fallback(backend));
 }
 
 fn pool(config: &Config, key: &str) -> String {
@@ -160,6 +163,7 @@ fn container(out: &mut String, config: &Config) {
 fn advice(out: &mut String, config: &Config, router: &Router) {
     let mut advice: Vec<String> = router.shadowed().map(|(later, earlier)| shadow(later, earlier)).collect();
     advice.extend(config::advice(config).iter().map(ToString::to_string));
+    advice.extend(command::forwards(config, router));
     advice.extend(descriptors(config));
     if !advice.is_empty() {
         let _ = writeln!(out, "\nwarnings, each worth a second look:");
@@ -238,6 +242,37 @@ mod tests {
         says(base, &["limits of service s (no server):", "RibbonCommand: 10 to 10 threads, no queue\n"]);
         let queue = format!("{base}hystrix.threadpool.default.maxQueueSize: 9\n");
         says(&queue, &["RibbonCommand: 10 to 10 threads, queue 9 (refuses from 5)\n"]);
+    }
+
+    #[test]
+    fn circuits_and_fallbacks_are_told() {
+        let lines = ["  circuit                      none\n", "  fallback                     none\n"];
+        says(ONE, &lines);
+        let base = "zuul.routes.s: /s/**\n";
+        let opens =
+            "  circuit                      opens at 50 % failures of 20 or more requests in 10s; one test every 5s\n";
+        says(base, &[opens]);
+        let half = format!("{base}gateway.circuit-breaker.mode: half-open\ngateway.fallback.*.body: sorry\n");
+        says(&half, &["; half open after 5s\n", "  fallback                     200 OK with 5 octets, 10 at once\n"]);
+        let forced =
+            format!("{base}hystrix.command.s.circuitBreaker.forceOpen: true\ngateway.fallback.s.forward: /x\n");
+        says(&forced, &["  circuit                      forced open\n", "forward to /x, 10 at once\n"]);
+        says(&format!("{base}hystrix.command.s.circuitBreaker.forceClosed: true\n"), &["forced closed\n"]);
+    }
+
+    #[test]
+    fn forwards_without_a_target_are_told() {
+        let forward = |path: &str| format!("{ONE}zuul.routes.s: /s/**\ngateway.fallback.s.forward: {path}\n");
+        let start = "  - gateway.fallback: the forward of s to";
+        says(&forward("/nowhere?x"), &[&format!("{start} /nowhere?x leads to no route: every fallback fails\n")]);
+        says(&forward("/nowhere/**"), &[&format!("{start} /nowhere/** leads to no route")]);
+        says(&forward("/s/sorry"), &[&format!("{start} /s/sorry leads to itself: what failed is asked again\n")]);
+        says(&forward("/shop/../x"), &[&format!("{start} /shop/../x is no path that can be asked for\n")]);
+        for path in ["/shop/**", "/shop/sorry?x=1", "/actuator/health"] {
+            assert!(!report_on(&forward(path)).contains(start), "{path}");
+        }
+        let elsewhere = format!("{}management.server.port: 1\n", forward("/actuator/health"));
+        says(&elsewhere, &[&format!("{start} /actuator/health leads to no route")]);
     }
 
     #[test]

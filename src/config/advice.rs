@@ -4,6 +4,7 @@
 //! Pure: a [`Config`] in, sentences out.
 
 mod balance;
+mod command;
 
 use super::model::{BackendConfig, BackendKind, Config, IsolationConfig, RouteConfig, RouteTarget, ThreadPoolConfig};
 use std::fmt;
@@ -32,6 +33,7 @@ pub fn advice(config: &Config) -> Vec<Advice> {
         servers(config),
         balance::balancing(config),
         thresholds(config),
+        command::commands(config),
         headers(config),
     ];
     remarks.into_iter().flatten().collect()

@@ -2,6 +2,7 @@
 
 mod backend;
 mod balance;
+mod command;
 mod gateway;
 mod management;
 mod server;
@@ -9,6 +10,10 @@ mod zuul;
 
 pub use backend::{BackendConfig, BackendKind, IsolationConfig, Scheme, ServerAddress, ThreadPoolConfig};
 pub use balance::{BalanceConfig, BalancingRule, BlackoutConfig, PingConfig};
+pub use command::{
+    CircuitConfig, CircuitMode, CommandConfig, FallbackAnswer, FallbackConfig, MetricsConfig, StaticAnswer,
+    WindowConfig,
+};
 pub use gateway::{AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, Scheduling};
 pub use management::{EndpointExposure, ManagementConfig, ShowDetails};
 pub use server::{IncludeMessage, Relaxed, ServerConfig, Shutdown};

@@ -612,6 +612,7 @@ fn backend(id: &str) -> BackendConfig {
         time_to_live: None,
         isolation: IsolationConfig::None,
         deadline: None,
+        command: Default::default(),
         verify_tls: true,
         balance: Default::default(),
     }

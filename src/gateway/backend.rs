@@ -7,6 +7,7 @@ use super::downstream::{Attended, is_beyond};
 use super::record::Record;
 use crate::balance::{Balancer, Outcome, Pinger};
 use crate::client::{BodyLength, Client, ClientError};
+use crate::command::{Command, PoolMetrics};
 use crate::config::Config;
 use crate::config::model::{BackendConfig, BackendKind, IsolationConfig, Scheduling};
 use crate::deadline::Deadline;
@@ -22,13 +23,14 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Every backend by its id.
 pub(crate) struct Backends {
     by_id: HashMap<String, Backend>,
     alarm: Arc<Alarm>,
     pools: Vec<Arc<Pool<Caller>>>,
+    pool_metrics: Vec<Arc<PoolMetrics>>,
 }
 
 /// A service, or the server of a url route.
@@ -36,6 +38,7 @@ pub(crate) struct Backend {
     config: Arc<BackendConfig>,
     name: Arc<str>,
     balancer: Arc<Balancer>,
+    command: Command,
     isolation: Isolation<Caller>,
     /// The limits of each of its calls, but for the deadline.
     limits: CallLimits,
@@ -51,23 +54,32 @@ struct Shared {
     /// `zuul.host.max-total-connections`: one bound over all url routes.
     url_connections: Arc<ConnectionLimit>,
     pools: HashMap<String, Arc<Pool<Caller>>>,
+    pool_metrics: HashMap<String, Arc<PoolMetrics>>,
+    started: Instant,
     max_body: Option<u64>,
 }
 
 impl Backends {
     /// Builds them all; connects to nothing.
     pub(crate) fn new(config: &Config) -> io::Result<Self> {
-        let alarm = Arc::default();
+        let (alarm, started) = (Arc::default(), Instant::now());
         let shared = Shared {
             tls: TlsContext::new().map_err(io::Error::other)?,
             resolver: ResolverTable::new()?,
             url_connections: ConnectionLimit::watched(config.zuul.host_max_total_connections, &alarm),
             alarm,
             pools: config.thread_pools.keys().map(|key| (key.clone(), pool(config, key))).collect(),
+            pool_metrics: config
+                .backends
+                .values()
+                .filter_map(|backend| pool_metrics(config, backend, started))
+                .collect(),
+            started,
             max_body: config.gateway.client_max_body_size,
         };
         let by_id = config.backends.iter().map(|(id, backend)| (id.clone(), Backend::new(backend, &shared))).collect();
-        Ok(Self { by_id, alarm: shared.alarm, pools: shared.pools.into_values().collect() })
+        let (pools, pool_metrics) = (shared.pools.into_values(), shared.pool_metrics.into_values());
+        Ok(Self { by_id, alarm: shared.alarm, pools: pools.collect(), pool_metrics: pool_metrics.collect() })
     }
 
     /// The backend of `route`.
@@ -100,6 +112,11 @@ impl Backends {
         self.servers().any(|server| server.pool().idle > 0)
     }
 
+    /// What is counted of each of them.
+    pub(crate) fn commands(&self) -> impl Iterator<Item = &Command> {
+        self.by_id.values().map(|backend| &backend.command)
+    }
+
     fn servers(&self) -> impl Iterator<Item = &Arc<Server>> {
         self.by_id.values().flat_map(|backend| backend.balancer.servers())
     }
@@ -124,8 +141,9 @@ impl Backend {
             balancer: Arc::new(Balancer::new(
                 &config.balance,
                 config.servers.iter().map(server).collect(),
-                Instant::now(),
+                shared.started,
             )),
+            command: Command::new(config, pool_key(config).map(|key| shared.pool_metrics[key].clone()), shared.started),
             isolation,
             limits: CallLimits {
                 deadline: Deadline::NEVER,
@@ -138,23 +156,57 @@ impl Backend {
         }
     }
 
+    /// What surrounds its calls.
+    pub(super) fn command(&self) -> &Command {
+        &self.command
+    }
+
     /// What it is called: the service, or the id of the url route.
     pub(super) fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// A permit or a pool place, without waiting, for a request with a body of this length.
-    pub(crate) fn admit(&self, body: BodyLength) -> Result<Admitted<Caller>, Failure> {
-        if let BodyLength::Exactly(octets) = body
-            && is_beyond(self.max_body, octets)
-        {
-            return Err(ClientError::TooLarge.into());
+    /// Circuit, admission, call, and what is counted of them: up to the head of the answer. What is admitted is to be held until the last
+    /// octet of the answer was sent or given up.
+    pub(super) fn ask(
+        &self,
+        request: (&Route, OutboundRequest),
+        caller: &mut Caller,
+        client: &mut dyn Client,
+        record: &mut Record,
+    ) -> Result<(Admitted<Caller>, Answer), Failure> {
+        self.check_length(client.length())?;
+        let run = self.command.begin(Instant::now());
+        let mut run = run.ok_or_else(|| self.failure(Reason::CircuitOpen, "the circuit is open"))?;
+        let admitted = match self.admit() {
+            Ok(admitted) => admitted,
+            Err(refusal) => {
+                run.end(refusal.event(), Duration::ZERO, Instant::now());
+                return Err(refusal);
+            }
+        };
+        run.admitted(Instant::now());
+        let answer = self.call(&admitted, request, caller, client, record);
+        let event = answer.as_ref().map_or_else(Failure::event, |answer| self.command.event_of(answer.status));
+        run.end(event, admitted.waited(), Instant::now());
+        answer.map(|answer| (admitted, answer))
+    }
+
+    /// A body that is announced as too long is not worth a permit, nor a test of the circuit.
+    fn check_length(&self, body: BodyLength) -> Result<(), Failure> {
+        match body {
+            BodyLength::Exactly(octets) if is_beyond(self.max_body, octets) => Err(ClientError::TooLarge.into()),
+            _ => Ok(()),
         }
+    }
+
+    /// A permit or a pool place, without waiting.
+    fn admit(&self) -> Result<Admitted<Caller>, Failure> {
         self.isolation.admit().map_err(|reason| self.failed(Failure::new(reason, self.limit())))
     }
 
     /// Sends the request to the next server in turn and waits for the head of its answer.
-    pub(super) fn call(
+    fn call(
         &self,
         admitted: &Admitted<Caller>,
         (route, request): (&Route, OutboundRequest),
@@ -212,6 +264,9 @@ impl Backend {
 
 impl Collect for Backends {
     fn collect(&self, sink: &mut dyn Sink) {
+        let now = Instant::now();
+        self.commands().for_each(|command| command.collect(now, sink));
+        self.pool_metrics.iter().for_each(|pool| pool.collect(now, sink));
         for backend in self.by_id.values() {
             if let Isolation::Semaphore(semaphore) = &backend.isolation {
                 semaphore.collect(sink);
@@ -219,9 +274,23 @@ impl Collect for Backends {
         }
         self.pools.iter().for_each(|pool| pool.collect(sink));
         self.servers().for_each(|server| server.collect(sink));
-        let now = Instant::now();
         self.by_id.values().for_each(|backend| backend.balancer.collect(sink, now));
     }
+}
+
+fn pool_key(backend: &BackendConfig) -> Option<&str> {
+    match &backend.isolation {
+        IsolationConfig::Thread { pool_key } => Some(pool_key),
+        IsolationConfig::Semaphore { .. } | IsolationConfig::None => None,
+    }
+}
+
+fn pool_metrics(config: &Config, backend: &BackendConfig, started: Instant) -> Option<(String, Arc<PoolMetrics>)> {
+    let key = pool_key(backend)?;
+    Some((
+        key.into(),
+        Arc::new(PoolMetrics::new(key, backend.command.pool_window, config.thread_pools[key].maximum_size, started)),
+    ))
 }
 
 fn pool(config: &Config, key: &str) -> Arc<Pool<Caller>> {

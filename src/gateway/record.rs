@@ -29,6 +29,12 @@ pub(super) struct Record {
     debug: Option<String>,
 }
 
+/// Backend and server, as the log names them.
+pub(super) struct Asked {
+    backend: Option<Arc<str>>,
+    server: Option<Arc<str>>,
+}
+
 impl Record {
     /// Begins when a worker has the request; it was received earlier, by what it waited.
     pub(super) fn begin(request: &Request, peer: SocketAddr) -> Self {
@@ -56,6 +62,22 @@ impl Record {
         Some((debug::NAME, debug::steps(self.debug.as_ref()?, &self.entry)?))
     }
 
+    /// What the answer carries beside its own fields: why it is a fallback's, and the debug steps.
+    pub(super) fn extra_fields(&self) -> impl Iterator<Item = (&'static str, HeaderValue)> {
+        let cause = self.entry.reason.filter(|_| self.entry.fallback);
+        let cause = cause.map(|cause| {
+            [("X-Gateway-Reason", cause.name()), ("X-Gateway-Fallback", "true")]
+                .map(|(name, value)| (name, HeaderValue::from_static(value)))
+        });
+        cause.into_iter().flatten().chain(self.debug())
+    }
+
+    /// A fallback answers, for this cause.
+    pub(super) fn fell_back(&mut self, cause: Reason, detail: Cow<'static, str>) {
+        self.failed(cause, detail);
+        self.entry.fallback = true;
+    }
+
     /// It leads to this backend, whether that admits it or not.
     pub(super) fn leads_to(&mut self, backend: &Arc<str>) {
         self.entry.backend = Some(backend.clone());
@@ -64,6 +86,16 @@ impl Record {
     /// This server is about to be asked.
     pub(super) fn calling(&mut self, server: &Server) {
         self.entry.server = Some(server.authority().clone());
+    }
+
+    /// Who is asked now.
+    pub(super) fn asked(&self) -> Asked {
+        Asked { backend: self.entry.backend.clone(), server: self.entry.server.clone() }
+    }
+
+    /// Nobody was asked but these, as far as the log is told.
+    pub(super) fn asked_before(&mut self, asked: Asked) {
+        (self.entry.backend, self.entry.server) = (asked.backend, asked.server);
     }
 
     /// Host and port of the server that was asked.

@@ -33,6 +33,11 @@ mod errors;
 /// Limits of one, refused by name.
 mod isolation;
 
+/// When a circuit opens and closes.
+mod circuit;
+
+/// What answers in place of a service that failed.
+mod fallback;
 /// Which of several servers is asked.
 mod balancing;
 

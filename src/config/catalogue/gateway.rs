@@ -43,6 +43,38 @@ pub(super) const KEYS: &[Key] = &[
         "Longest request body that is passed on; then 413 body_too_large. Negative for no bound.",
     ),
     acts(
+        "gateway.circuit-breaker.mode",
+        Kind::Choice(&["single-test", "half-open"]),
+        "single-test",
+        "single-test: Hystrix 1.5.18, any success closes an open circuit. half-open: after the sleep window one request decides.",
+    ),
+    acts(
+        "gateway.circuit-breaker.count-5xx",
+        Kind::Flag,
+        "false",
+        "Whether a 5xx of a server counts as a failure; it is passed on all the same. In Hystrix it counts as a success.",
+    ),
+    acts(
+        "gateway.fallback.<key...>.status",
+        Kind::Count { min: 200, max: 599 },
+        "",
+        "Status of the answer in place of a failed service, 200 unless it is said; `*` as key for all services without one of their own.",
+    ),
+    acts("gateway.fallback.<key...>.headers", Kind::List, "", "Its fields, a list of `Name: value`."),
+    acts("gateway.fallback.<key...>.body", Kind::Text, "", "Its body."),
+    acts(
+        "gateway.fallback.<key...>.body-file",
+        Kind::Text,
+        "",
+        "Its body, read from a file at the start; relative to the file that names it.",
+    ),
+    acts(
+        "gateway.fallback.<key...>.forward",
+        Kind::Text,
+        "",
+        "In place of these: a path of this gateway that answers, such as /static/sorry. /backup/** keeps what follows.",
+    ),
+    acts(
         "gateway.trusted-proxies",
         Kind::List,
         "",

@@ -1,6 +1,7 @@
 //! What routes lead to, with every limit resolved: Ribbon's, Hystrix's and `zuul.host.*` keys end here.
 
 use super::BalanceConfig;
+use super::CommandConfig;
 use std::time::Duration;
 
 /// Where a backend id comes from.
@@ -37,6 +38,8 @@ pub struct BackendConfig {
     pub isolation: IsolationConfig,
     /// The Hystrix timeout; `None` when `execution.timeout.enabled` is false, or for url routes without keys of their own.
     pub deadline: Option<Duration>,
+    /// Circuit breaker, metrics and fallback.
+    pub command: CommandConfig,
     /// Whether upstream certificates are verified; false only by `zuul.ssl-hostname-validation-enabled: false` on url routes.
     pub verify_tls: bool,
     /// Which of its servers is asked; without meaning for a url route, which has one.

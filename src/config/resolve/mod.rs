@@ -5,6 +5,8 @@
 mod address;
 mod backends;
 mod balance;
+mod command;
+mod fallback;
 mod front;
 mod isolation;
 mod management;

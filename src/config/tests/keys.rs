@@ -13,7 +13,8 @@ const POOLS: &str = "zuul.routes.a: /a/**\nzuul.routes.u: {path: /u/**, url: 'ht
                      ribbon.PoolKeepAliveTime: 5\n";
 const SEPARATE_POOLS: &str = "zuul.routes.a: /a/**\nzuul.ribbon-isolation-strategy: THREAD\n\
                               zuul.thread-pool.use-separate-thread-pools: true\n\
-                              hystrix.threadpool.default.maximumSize: 30\na.ribbon.PoolKeepAliveTime: 5\n";
+                              hystrix.threadpool.default.maximumSize: 30\na.ribbon.PoolKeepAliveTime: 5\n\
+                              gateway.fallback.*.body: sorry\n";
 
 /// Pings, whose keys act only when somebody pings.
 const PINGS: &str = "zuul.routes.a: /a/**\na.ribbon: {listOfServers: s, NFLoadBalancerPingClassName: PingUrl}\n";
@@ -40,6 +41,13 @@ fn other_value(key: &Key) -> String {
         "zuul.routes.<id>" => "/other/**",
         "logging.level.<logger...>" => "trace",
         "management.endpoint.health.show-details" => "always",
+        "gateway.fallback.<key...>.status" => "418",
+        "gateway.fallback.<key...>.headers" => "'X-Other: 1'",
+        "gateway.fallback.<key...>.body-file" => "/dev/null",
+        "gateway.fallback.<key...>.forward" => "/other",
+        // A window is a whole number of milliseconds in each bucket.
+        name if name.ends_with(".numBuckets") => "4",
+        name if name.ends_with("rollingPercentile.timeInMilliseconds") => "6s",
         name if name.ends_with("RuleClassName") => "RandomRule",
         name if name.ends_with("PingClassName") => "PingUrl",
         name if name.starts_with("gateway.ping.") && name.ends_with("path") => "/other",
