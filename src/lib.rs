@@ -16,6 +16,7 @@
 //! | which route is hit, what is stripped | [`router`] |
 //! | where a header is stripped or added | [`exchange`], [`router::fields`] |
 //! | where a permit is taken | [`isolation`] |
+//! | what is sent again, and when | [`retry`] |
 //! | where a timeout is set | [`deadline`], [`upstream`] |
 //! | where a failure becomes a status | [`reason`], [`reply`] |
 
@@ -32,6 +33,7 @@ pub mod gateway;
 pub mod router;
 pub mod exchange;
 pub mod isolation;
+pub mod retry;
 pub mod balance;
 pub mod upstream;
 pub mod reply;

@@ -3,12 +3,14 @@
 mod backend;
 mod gateway;
 mod management;
+mod retry;
 mod server;
 mod zuul;
 
 pub use backend::{BackendConfig, BackendKind, IsolationConfig, Scheme, ServerAddress, ThreadPoolConfig};
 pub use gateway::{AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, Scheduling};
 pub use management::{EndpointExposure, ManagementConfig, ShowDetails};
+pub use retry::{BackoffConfig, RetryBudgetConfig, RetryConfig};
 pub use server::{IncludeMessage, Relaxed, ServerConfig, Shutdown};
 pub use zuul::{RouteConfig, RouteTarget, ZuulConfig};
 

@@ -557,6 +557,7 @@ fn backend(id: &str) -> BackendConfig {
         time_to_live: None,
         isolation: IsolationConfig::None,
         deadline: None,
+        retry: None,
         verify_tls: true,
     }
 }

@@ -251,6 +251,7 @@ pub(super) fn backend(max_per_host: usize) -> BackendConfig {
         time_to_live: None,
         isolation: IsolationConfig::None,
         deadline: None,
+        retry: None,
         verify_tls: true,
     }
 }

@@ -1,5 +1,6 @@
 //! What routes lead to, with every limit resolved: Ribbon's, Hystrix's and `zuul.host.*` keys end here.
 
+use super::RetryConfig;
 use std::time::Duration;
 
 /// Where a backend id comes from.
@@ -36,6 +37,8 @@ pub struct BackendConfig {
     pub isolation: IsolationConfig,
     /// The Hystrix timeout; `None` when `execution.timeout.enabled` is false, or for url routes without keys of their own.
     pub deadline: Option<Duration>,
+    /// When a request is sent again; `None` for url routes, and for services without a retryable route or a count of retries.
+    pub retry: Option<RetryConfig>,
     /// Whether upstream certificates are verified; false only by `zuul.ssl-hostname-validation-enabled: false` on url routes.
     pub verify_tls: bool,
 }

@@ -3,7 +3,7 @@
 //! Limits are found by name, so one name can't be both kinds. How many requests at once, and for how long, is `isolation`'s affair.
 
 use super::routes::{Route, RouteList};
-use super::{address, front, isolation};
+use super::{address, front, isolation, retry};
 use crate::config::fault::Fault;
 use crate::config::model::{BackendConfig, BackendKind, Compat, IsolationConfig, RouteTarget, ServerAddress};
 use crate::config::name::nearest;
@@ -32,7 +32,7 @@ impl Backends<'_> {
                 None => {
                     let backend = match &route.server {
                         Some(server) => self.url(id, server),
-                        None => self.service(id, faults),
+                        None => self.service(id, routes, faults),
                     };
                     backends.insert(id.to_string(), Arc::new(backend));
                 }
@@ -41,7 +41,7 @@ impl Backends<'_> {
         backends
     }
 
-    fn service(&self, id: &str, faults: &mut Vec<Fault>) -> BackendConfig {
+    fn service(&self, id: &str, routes: &RouteList, faults: &mut Vec<Fault>) -> BackendConfig {
         let read = Ribbon { settings: self.settings, id };
         let unit = read.text(KEEP_ALIVE_UNITS).unwrap_or_else(|| "SECONDS".into());
         let life = read.text(KEEP_ALIVE).and_then(|text| text.parse().ok().map(|n| front::in_unit(n, &unit)));
@@ -58,6 +58,7 @@ impl Backends<'_> {
             time_to_live: life.or_else(|| read.time(KEEP_ALIVE)).unwrap_or(Some(Duration::from_secs(900))),
             isolation: strategy.of_a_service(),
             deadline: strategy.deadline_of_a_service(read, faults),
+            retry: retry::of_a_service(read, routes, faults),
             verify_tls: true,
         }
     }
@@ -80,6 +81,7 @@ impl Backends<'_> {
             time_to_live: read.count("zuul.host.time-to-live").and_then(|number| front::in_unit(number, &unit)),
             isolation: if guarded { strategy.of_a_url_route(per_route) } else { IsolationConfig::None },
             deadline: strategy.deadline_of_a_url_route().filter(|_| guarded),
+            retry: None,
             verify_tls: read.flag("zuul.ssl-hostname-validation-enabled").unwrap_or(true),
         }
     }
@@ -145,6 +147,8 @@ pub(super) const KEEP_ALIVE: Names = ribbon!("PoolKeepAliveTime");
 pub(super) const KEEP_ALIVE_UNITS: Names = ribbon!("PoolKeepAliveTimeUnits");
 pub(super) const RETRIES: Names = ribbon!("MaxAutoRetries");
 pub(super) const RETRIES_NEXT: Names = ribbon!("MaxAutoRetriesNextServer");
+pub(super) const ALL_OPERATIONS: Names = ribbon!("OkToRetryOnAllOperations");
+pub(super) const RETRYABLE_STATUSES: Names = ribbon!("retryableStatusCodes");
 
 /// Reads `<service>.ribbon.K`, else `ribbon.K`.
 #[derive(Clone, Copy)]
@@ -158,7 +162,7 @@ impl<'a> Ribbon<'a> {
         read(self.settings.one(self.id), own).or_else(|| read(self.settings.all(), common))
     }
 
-    fn setting(self, names: Names) -> Option<&'a Setting> {
+    pub(super) fn setting(self, names: Names) -> Option<&'a Setting> {
         self.own_or_common(names, Read::setting)
     }
 
@@ -166,7 +170,7 @@ impl<'a> Ribbon<'a> {
         self.own_or_common(names, Read::words)
     }
 
-    fn flag(self, names: Names) -> Option<bool> {
+    pub(super) fn flag(self, names: Names) -> Option<bool> {
         self.own_or_common(names, Read::flag)
     }
 

@@ -7,6 +7,7 @@ mod backends;
 mod front;
 mod isolation;
 mod management;
+mod retry;
 mod routes;
 mod zuul;
 

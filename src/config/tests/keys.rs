@@ -15,6 +15,9 @@ const SEPARATE_POOLS: &str = "zuul.routes.a: /a/**\nzuul.ribbon-isolation-strate
                               zuul.thread-pool.use-separate-thread-pools: true\n\
                               hystrix.threadpool.default.maximumSize: 30\na.ribbon.PoolKeepAliveTime: 5\n";
 
+const RETRIES: &str = "zuul.routes.a: /a/**\nzuul.retryable: true\na.ribbon.listOfServers: s\n\
+                       gateway.retry.backoff.base-interval: 1s\n";
+
 /// The key with ids that the bases have.
 fn written(key: &Key) -> String {
     let id = if key.name.starts_with("hystrix.threadpool") { "default" } else { "a" };
@@ -38,6 +41,7 @@ fn other_value(key: &Key) -> String {
         "logging.level.<logger...>" => "trace",
         "management.endpoint.health.show-details" => "always",
         name if name.contains("relaxed") => "'{'",
+        name if name.ends_with("retryableStatusCodes") => "503",
         _ => "",
     };
     if !value.is_empty() {
@@ -70,7 +74,7 @@ fn every_key_that_acts_changes_the_configuration() {
             continue;
         }
         let (name, value) = (written(key), other_value(key));
-        let changes = [SEMAPHORES, POOLS, SEPARATE_POOLS].iter().any(|base| {
+        let changes = [SEMAPHORES, POOLS, SEPARATE_POOLS, RETRIES].iter().any(|base| {
             let base = without(base, &name);
             let with = format!("{base}{name}: {value}\n");
             format!("{:?}", config(&with)) != format!("{:?}", config(&base))
@@ -83,7 +87,7 @@ fn every_key_that_acts_changes_the_configuration() {
 fn stated_defaults_are_the_defaults() {
     for key in catalogue().iter().filter(|key| key.acts() && !key.default.is_empty()) {
         let name = written(key);
-        for base in [SEMAPHORES, POOLS] {
+        for base in [SEMAPHORES, POOLS, RETRIES] {
             let base = without(base, &name);
             let with = format!("{base}{name}: {}\n", key.default);
             assert_eq!(format!("{:?}", config(&with)), format!("{:?}", config(&base)), "{name}: {}", key.default);
@@ -131,8 +135,7 @@ fn a_key_that_does_nothing_is_told_once() {
         told[0].starts_with("warning: gateway.yaml:1: server.compression.enabled: has no effect here: "),
         "{told:?}"
     );
-    let later =
-        warnings("zuul.routes.a: /a\nzuul.routes.b: /b\na.ribbon.MaxAutoRetries: 1\nb.ribbon.MaxAutoRetries: 1\n");
+    let later = warnings("zuul.routes.a: /a\nzuul.routes.b: /b\na.ribbon.TargetRegion: x\nb.ribbon.TargetRegion: x\n");
     assert_eq!(later.len(), 1, "{later:?}");
     for key in catalogue().iter().filter(|key| !key.acts()) {
         let base = "zuul.routes.a: /a/**\n";
