@@ -3,6 +3,7 @@
 //! The gateway admits, then calls; whether the call runs here or on a pool's thread is isolation's affair. Nobody else makes upstream calls.
 
 use super::Failure;
+use super::attempts::{Again, Attempts, Trail};
 use super::downstream::{Attended, is_beyond};
 use super::record::Record;
 use crate::balance::Balancer;
@@ -13,6 +14,7 @@ use crate::deadline::Deadline;
 use crate::isolation::{Admitted, Isolation, NoResult, Parties, Pool, Semaphore};
 use crate::metrics::{Collect, Sink};
 use crate::reason::{Cause, Reason};
+use crate::retry::Retry;
 use crate::router::Route;
 use crate::scheduling;
 use crate::upstream::{
@@ -35,7 +37,8 @@ pub(crate) struct Backends {
 pub(crate) struct Backend {
     config: Arc<BackendConfig>,
     name: Arc<str>,
-    balancer: Balancer,
+    balancer: Arc<Balancer>,
+    retry: Option<Arc<Retry>>,
     isolation: Isolation<Caller>,
     /// The limits of each of its calls, but for the deadline.
     limits: CallLimits,
@@ -112,7 +115,8 @@ impl Backend {
         };
         Self {
             name: config.id.as_str().into(),
-            balancer: Balancer::new(config.servers.iter().map(server).collect()),
+            balancer: Arc::new(Balancer::new(config.servers.iter().map(server).collect())),
+            retry: config.retry.as_ref().map(|retry| Arc::new(Retry::new(&config.id, retry))),
             isolation,
             limits: CallLimits {
                 deadline: Deadline::NEVER,
@@ -140,7 +144,7 @@ impl Backend {
         self.isolation.admit().map_err(|reason| self.failed(Failure::new(reason, self.limit())))
     }
 
-    /// Sends the request to the next server in turn and waits for the head of its answer.
+    /// Sends the request to the next server in turn, to others after it if the route is retryable, and waits for the head of an answer.
     pub(super) fn call(
         &self,
         admitted: &Admitted<Caller>,
@@ -155,11 +159,13 @@ impl Backend {
         let cancel = client.cancel();
         let mut client = Attended { client, route, received: record.received_octets(), max_body: self.max_body };
         let parties = Parties { local: caller, client: &mut client, deadline, cancel: &cancel };
-        let (server, limits) = (server.clone(), self.limits);
+        let again = self.again(route, server);
+        let trail = again.as_ref().map(|again| again.trail.clone());
+        let attempts = Attempts { server: server.clone(), request, limits: self.limits, again };
         let outcome = admitted.call(parties, move |caller, downstream, deadline, cancel| {
-            caller.call(&server, request, downstream, &CallLimits { deadline, ..limits }, cancel)
+            attempts.run(caller, downstream, deadline, cancel)
         });
-        record.called(admitted.waited(), &outcome);
+        record.called(admitted.waited(), &outcome, trail.as_deref());
         match outcome {
             Ok(answer) => answer.map_err(|error| self.failed(error.into())),
             // The caller left its pool thread at the deadline.
@@ -169,6 +175,12 @@ impl Backend {
             Err(NoResult::Gateway(reason)) => Err(self.failure(reason, "no answer from the pool thread")),
             Err(NoResult::Client(error)) => Err(error.into()),
         }
+    }
+
+    /// What attempts after that on `first` need, if there may be any.
+    fn again(&self, route: &Route, first: &Arc<Server>) -> Option<Again> {
+        let retry = self.retry.as_ref().filter(|_| route.config.retryable)?.clone();
+        Some(Again { retry, balancer: self.balancer.clone(), trail: Trail::new(first) })
     }
 
     /// The failure as one of this backend.
@@ -198,6 +210,7 @@ impl Collect for Backends {
             if let Isolation::Semaphore(semaphore) = &backend.isolation {
                 semaphore.collect(sink);
             }
+            backend.retry.iter().for_each(|retry| retry.collect(sink));
         }
         self.pools.iter().for_each(|pool| pool.collect(sink));
         self.servers().for_each(|server| server.collect(sink));

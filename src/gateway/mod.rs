@@ -7,12 +7,14 @@
 //! Everything below is a step of it: [`crate::exchange`] plans, [`backend`] admits and calls, [`relay`] streams the answer, [`pages`] are the
 //! gateway's own, [`record`] is what the log and the counters are told. Containers call it; nothing here knows which.
 
+mod attempts;
 mod backend;
 mod debug;
 mod downstream;
 mod pages;
 mod record;
 mod relay;
+mod replay;
 
 pub(crate) use backend::Backends;
 

@@ -36,6 +36,9 @@ mod isolation;
 /// Which of the times binds.
 mod timeouts;
 
+/// Requests that are sent again.
+mod retries;
+
 /// Bodies on the move, and ends on either side.
 mod streaming;
 
