@@ -147,8 +147,9 @@ impl Several {
         let outcome = calls.call(&self.server, self.request.clone());
         let marks = outcome.as_ref().map_or_else(|error| &error.marks, |answer| &answer.marks);
         trail.end(marks);
-        // More than one: a stale connection was replaced.
-        self.again.retry.replaced(marks.attempts.saturating_sub(1), now());
+        if marks.attempts > 1 {
+            self.again.retry.replaced_stale(now());
+        }
         outcome
     }
 

@@ -21,7 +21,7 @@ impl Backoff {
         let doubled = 1_u32.checked_shl(number.saturating_sub(1)).unwrap_or(u32::MAX);
         let longest = self.0.base.saturating_mul(doubled).min(self.0.max);
         let nanos = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
-        Duration::from_nanos((u128::from(nanos) * u128::from(chance) >> 64) as u64)
+        Duration::from_nanos(((u128::from(nanos) * u128::from(chance)) >> 64) as u64)
     }
 }
 

@@ -70,7 +70,7 @@ impl Window {
             // A thread that was held up for a whole window comes too late to count.
             newer if newer > second => None,
             same if same == second => Some(held + 1),
-            _ => Some(second << 32 | 1),
+            _ => Some((second << 32) | 1),
         };
         let _ = slot.fetch_update(Relaxed, Relaxed, more);
     }

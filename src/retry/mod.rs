@@ -84,9 +84,9 @@ impl Retry {
 
     /// A stale connection was replaced and the request sent again below the policy. That draws from the budget, but is never refused:
     /// the server had not seen the request, so it adds nothing to its load, and it happens at most once an attempt.
-    pub fn replaced(&self, times: u32, now: Instant) {
+    pub fn replaced_stale(&self, now: Instant) {
         if let Some(budget) = &self.budget {
-            (0..times).for_each(|_| budget.draw(now));
+            budget.draw(now);
         }
     }
 

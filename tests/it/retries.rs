@@ -453,6 +453,22 @@ fn a_pause_holds_the_permit() {
     }
 }
 
+/// A gateway that is told to end does not wait for a pause.
+#[test]
+fn a_pause_ends_with_the_gateway() {
+    for strategy in STRATEGIES {
+        let origin = unavailable(1);
+        let setup = pausing(&origin).set("hystrix.command.default.execution.timeout.enabled", "false");
+        let setup = setup.set("spring.lifecycle.timeout-per-shutdown-phase", "200ms");
+        let mut gateway = setup.set("zuul.ribbonIsolationStrategy", strategy).start();
+        let mut client = paused(&gateway);
+        gateway.process.signal(rustix::process::Signal::TERM);
+        gateway.process.wait();
+        assert!(client.answer_or_end("GET").is_err());
+        assert_eq!(origin.requests().len(), 1);
+    }
+}
+
 #[test]
 fn a_pause_beyond_the_deadline_is_not_begun() {
     let origin = unavailable(1);
@@ -486,6 +502,32 @@ fn limits_of_one_are_enough() {
         assert_eq!((origin.requests().len(), origin.connections()), (4, 4), "each such connection was closed");
         gateway.assert_quiet();
         assert_eq!(gateway.get("/").text(), "here");
+    }
+}
+
+/// One server breaks every connection, the other one is well: nobody notices, however many ask at once.
+#[test]
+fn many_at_once_are_served_by_the_server_that_is_well() {
+    for strategy in STRATEGIES {
+        let (broken, well) = (mute(), TestOrigin::echoing());
+        let setup = retryable(&[&broken, &well]).set("gateway.retry-budget", "-1");
+        let setup = setup.set("hystrix.threadpool.default.coreSize", "16");
+        let gateway = setup.set("zuul.ribbonIsolationStrategy", strategy).start();
+        std::thread::scope(|scope| {
+            for thread in 0..16 {
+                let gateway = &gateway;
+                scope.spawn(move || {
+                    let mut client = gateway.client();
+                    for request in 0..20 {
+                        let target = format!("/{thread}/{request}");
+                        assert_eq!(client.get(&target).text(), format!("GET {target}"));
+                    }
+                });
+            }
+        });
+        assert_eq!(well.requests().len(), 320);
+        assert_eq!(broken.requests().len() as f64, retries(&gateway, "upstream_aborted"));
+        gateway.assert_quiet();
     }
 }
 
