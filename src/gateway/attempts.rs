@@ -9,7 +9,7 @@ use crate::cancel::Cancel;
 use crate::client::{ClientError, Downstream};
 use crate::deadline::{Deadline, Stopwatch};
 use crate::reason::{Cause, Reason};
-use crate::retry::{self, Outcome, Retry, Target, Turns, Why};
+use crate::retry::{self, Outcome, Retry, Target, Turns};
 use crate::upstream::{Answer, CallError, CallLimits, CallMarks, Caller, OutboundRequest, Server};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -128,12 +128,9 @@ impl Several {
         self.again.retry.began(now());
         loop {
             let outcome = self.attempt(&mut calls);
-            let asked = self.server.clone();
-            let Some((why, pause)) = self.another(&outcome, &mut calls) else {
+            let Some(pause) = self.another(&outcome, &mut calls) else {
                 return outcome.map_err(as_of_a_retryable_route);
             };
-            let (from, to, number) = (asked.authority(), self.server.authority(), self.turns.retries());
-            log::debug!("{from}: {why}: retry {number} goes to {to} in {pause:?}");
             if let Ok(answer) = outcome {
                 discard(answer);
             }
@@ -153,8 +150,8 @@ impl Several {
         outcome
     }
 
-    /// Why and after which pause there is another attempt, its server chosen; `None`: this was the last one.
-    fn another(&mut self, outcome: &Result<Answer, CallError>, calls: &mut Calls<'_>) -> Option<(Why, Duration)> {
+    /// After which pause there is another attempt, its server chosen; `None`: this was the last one.
+    fn another(&mut self, outcome: &Result<Answer, CallError>, calls: &mut Calls<'_>) -> Option<Duration> {
         let retry = &self.again.retry;
         let why = retry.policy.why(&self.request.method, summary(outcome))?;
         let target = self.turns.next(&retry.policy)?;
@@ -171,10 +168,11 @@ impl Several {
         if !retry.grants(why, now()) {
             return None;
         }
+        log::debug!("{}: {why}: retry {}, {target}, in {pause:?}", self.server.authority(), self.turns.retries());
         if target == Target::NextServer {
             self.server = self.next_server()?;
         }
-        Some((why, pause))
+        Some(pause)
     }
 
     /// One that was not tried; when all were, whoever's turn it is, as Ribbon would do.

@@ -73,6 +73,15 @@ pub enum Target {
     NextServer,
 }
 
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::SameServer => "same server",
+            Self::NextServer => "next server",
+        })
+    }
+}
+
 impl Policy {
     /// From Ribbon's keys.
     pub fn new(config: &RetryConfig) -> Self {

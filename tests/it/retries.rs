@@ -7,6 +7,7 @@ use crate::support::origin::{Talk, TestOrigin, answer, ok};
 use crate::support::socket::free_port;
 use crate::support::wait;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
 
 for_both_containers!(
     a_refused_connect_goes_to_the_next_server,
@@ -37,7 +38,7 @@ fn unavailable(failures: usize) -> TestOrigin {
         let Some(_) = talk.read_request() else { return false };
         let text = number.to_string();
         let status = if number < failures { "503 Service Unavailable" } else { "200 OK" };
-        talk.send(answer(status, "X-Own: 1\r\n", text))
+        talk.send(answer(status, "Retry-After: 3\r\n", text))
     })
 }
 
@@ -74,7 +75,7 @@ fn bodies(origin: &TestOrigin) -> Vec<Vec<u8>> {
     origin.requests().into_iter().map(|request| request.message.body).collect()
 }
 
-/// A10: "dead server -> next server, for POST too (connect failure)".
+/// CONN-07. A10: "dead server -> next server, for POST too (connect failure)".
 fn a_refused_connect_goes_to_the_next_server(container: Container) {
     for strategy in STRATEGIES {
         let origin = TestOrigin::echoing();
@@ -109,7 +110,7 @@ fn nothing_is_retried_unless_the_route_is_retryable() {
 }
 
 /// A10: "MaxAutoRetries=1, MaxAutoRetriesNextServer=1: 4 attempts for GET on `retryableStatusCodes` (503 body of the last is passed on),
-/// read timeout or broken connection". Used up by failures: 504 and 502 here, 500 there.
+/// read timeout or broken connection". Used up by failures: 504 and 502 here, 500 there. CONN-05, CONN-08.
 fn all_attempts_of_a_get_are_made(container: Container) {
     for strategy in STRATEGIES {
         let setup = |origin: &TestOrigin| {
@@ -120,7 +121,7 @@ fn all_attempts_of_a_get_are_made(container: Container) {
         let busy = unavailable(99);
         let gateway = setup(&busy).start();
         let last = gateway.get("/busy");
-        assert_eq!((last.status, last.text().as_str(), last.field("X-Own").as_deref()), (503, "3", Some("1")));
+        assert_eq!((last.status, last.text().as_str(), last.field("Retry-After").as_deref()), (503, "3", Some("3")));
         assert_eq!((busy.requests().len(), retries(&gateway, "status")), (4, 3.0));
         assert_eq!(busy.connections(), 1, "the answers that were dropped had come whole");
         assert!(log_line(&gateway, "/busy").contains(" upstream_status=503 attempts=4 "));
@@ -208,6 +209,7 @@ fn fails_at_first(way: usize) -> TestOrigin {
     })
 }
 
+/// CONN-04.
 fn a_post_is_repeated_octet_for_octet_when_asked(container: Container) {
     let body: Vec<u8> = (0..60_000_u32).map(|i| (i * 31 % 251) as u8).collect();
     for strategy in STRATEGIES {
@@ -355,6 +357,26 @@ fn all_attempts_share_one_deadline() {
     }
 }
 
+/// The whole upload takes longer than the deadline, which stands still for it, in the second attempt too.
+#[test]
+fn a_slow_upload_leaves_time_for_another_attempt() {
+    for strategy in STRATEGIES {
+        let origin = fails_at_first(0);
+        let setup =
+            retryable(&[&origin]).set("zuul.ribbonIsolationStrategy", strategy).set("gateway.client.min-rate", "0");
+        let setup =
+            setup.set("up.ribbon.retryableStatusCodes", "503").set("up.ribbon.OkToRetryOnAllOperations", "true");
+        let key = "hystrix.command.up.execution.isolation.thread.timeoutInMilliseconds";
+        let gateway = setup.set(key, "500").start();
+        let mut client = gateway.client();
+        client.send("POST / HTTP/1.1\r\nHost: gw.test\r\nContent-Length: 12\r\n\r\n");
+        client.drip("0123456789ab", Duration::from_millis(60));
+        assert_eq!(client.response().text(), "0123456789ab", "{strategy}");
+        drop(client);
+        gateway.assert_quiet();
+    }
+}
+
 /// Half a retry for each request; without the floor the first has none.
 #[test]
 fn retries_end_when_the_budget_does() {
@@ -367,7 +389,7 @@ fn retries_end_when_the_budget_does() {
         .map(|_| {
             let before = origin.requests().len();
             let last = client.get("/");
-            assert_eq!((last.status, last.field("X-Own").as_deref()), (503, Some("1")), "as it is");
+            assert_eq!((last.status, last.field("Retry-After").as_deref()), (503, Some("3")), "as it is");
             origin.requests().len() - before
         })
         .collect();
