@@ -427,7 +427,7 @@ fn a_stale_connection_draws_from_the_budget() {
     }
 }
 
-/// A pause that begins now, of which chance takes a share: an hour stands for "longer than any test".
+/// With pauses that are longer than any test: half an hour at least.
 fn pausing(origin: &TestOrigin) -> Setup {
     let setup = retryable(&[origin]).set("up.ribbon.retryableStatusCodes", "503");
     setup.set("gateway.retry.backoff.base-interval", "1h")

@@ -64,7 +64,7 @@ pub(super) const KEYS: &[Key] = &[
         "gateway.retry.backoff.base-interval",
         Kind::Duration { unit: Unit::Millis, min: 0 },
         "0",
-        "Longest pause before the first retry, doubled for each further one; a random share of it is waited. 0 for none.",
+        "Longest pause before the first retry, doubled for each further one; chance takes up to half of it. 0 for none.",
     ),
     acts(
         "gateway.retry.backoff.max-interval",

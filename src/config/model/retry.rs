@@ -38,7 +38,7 @@ pub struct RetryBudgetConfig {
     pub min_per_second: u32,
 }
 
-/// Exponential pauses with full jitter.
+/// Exponential pauses with jitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackoffConfig {
     /// `gateway.retry.backoff.base-interval`: the longest pause before the first retry; doubles with each further one.
