@@ -4,7 +4,7 @@
 //! its connection. The balancer is asked before each attempt on another server and sees each failure at the server that failed.
 
 use super::replay::Replay;
-use crate::balance::Balancer;
+use crate::balance::{self, Asked, Balancer};
 use crate::cancel::Cancel;
 use crate::client::{ClientError, Downstream};
 use crate::deadline::{Deadline, Stopwatch};
@@ -21,6 +21,8 @@ const DRAINED: usize = 64 * 1024;
 /// The attempts of one request, to be run once.
 pub(super) struct Attempts {
     pub(super) server: Arc<Server>,
+    /// The first attempt, as the balancer counts it.
+    pub(super) asked: Asked,
     pub(super) request: OutboundRequest,
     /// But for the deadline.
     pub(super) limits: CallLimits,
@@ -83,13 +85,15 @@ impl Attempts {
         deadline: Deadline,
         cancel: &Cancel,
     ) -> Result<Answer, CallError> {
-        let Self { server, request, limits, again } = self;
+        let Self { server, asked, request, limits, again } = self;
         let Some(again) = again else {
-            return caller.call(&server, request, client, &CallLimits { deadline, ..limits }, cancel);
+            let outcome = caller.call(&server, request, client, &CallLimits { deadline, ..limits }, cancel);
+            asked.note(balance::Outcome::of(&outcome), now());
+            return outcome;
         };
         let keeps = again.retry.policy.keeps(&request.method);
         let calls = Calls { caller, client: Replay::new(client, keeps), deadline, limits, cancel };
-        Several { again, request, server, tried: Vec::new(), turns: Turns::default() }.run(calls)
+        Several { again, request, server, asked: Some(asked), tried: Vec::new(), turns: Turns::default() }.run(calls)
     }
 }
 
@@ -119,6 +123,8 @@ struct Several {
     again: Again,
     request: OutboundRequest,
     server: Arc<Server>,
+    /// The first attempt, until it is made.
+    asked: Option<Asked>,
     tried: Vec<Arc<Server>>,
     turns: Turns,
 }
@@ -138,10 +144,12 @@ impl Several {
         }
     }
 
-    fn attempt(&self, calls: &mut Calls<'_>) -> Result<Answer, CallError> {
-        let trail = &self.again.trail;
+    fn attempt(&mut self, calls: &mut Calls<'_>) -> Result<Answer, CallError> {
+        let Again { trail, balancer, .. } = &self.again;
+        let asked = self.asked.take().unwrap_or_else(|| balancer.ask(&self.server, now()));
         trail.begin(&self.server);
         let outcome = calls.call(&self.server, self.request.clone());
+        asked.note(balance::Outcome::of(&outcome), now());
         let marks = outcome.as_ref().map_or_else(|error| &error.marks, |answer| &answer.marks);
         trail.end(marks);
         if marks.attempts > 1 {
@@ -179,7 +187,7 @@ impl Several {
     fn next_server(&mut self) -> Option<Arc<Server>> {
         self.tried.push(self.server.clone());
         let balancer = &self.again.balancer;
-        balancer.next(&self.tried).or_else(|| balancer.next(&[])).cloned()
+        balancer.next(&self.tried, now()).or_else(|| balancer.next(&[], now())).cloned()
     }
 
     fn wait(&self, pause: Duration, cancel: &Cancel) -> Result<(), CallError> {

@@ -6,7 +6,7 @@ use super::Failure;
 use super::attempts::{Again, Attempts, Trail};
 use super::downstream::{Attended, is_beyond};
 use super::record::Record;
-use crate::balance::Balancer;
+use crate::balance::{Balancer, Pinger};
 use crate::client::{BodyLength, Client, ClientError};
 use crate::config::Config;
 use crate::config::model::{BackendConfig, BackendKind, IsolationConfig, Scheduling};
@@ -90,6 +90,15 @@ impl Backends {
         self.alarm.sleep_unless(|| self.has_pooled());
     }
 
+    /// Starts a thread for each service whose servers are pinged.
+    pub(crate) fn start_pings(&self) -> io::Result<Vec<Pinger>> {
+        let pinged = self.by_id.values().filter_map(|backend| Some((backend, backend.config.balance.ping.clone()?)));
+        let start = |(backend, ping): (&Backend, _)| {
+            Pinger::start(backend.balancer.clone(), ping, backend.config.connect_timeout)
+        };
+        pinged.map(start).collect()
+    }
+
     fn has_pooled(&self) -> bool {
         self.servers().any(|server| server.pool().idle > 0)
     }
@@ -115,7 +124,11 @@ impl Backend {
         };
         Self {
             name: config.id.as_str().into(),
-            balancer: Arc::new(Balancer::new(config.servers.iter().map(server).collect())),
+            balancer: Arc::new(Balancer::new(
+                &config.balance,
+                config.servers.iter().map(server).collect(),
+                Instant::now(),
+            )),
             retry: config.retry.as_ref().map(|retry| Arc::new(Retry::new(&config.id, retry))),
             isolation,
             limits: CallLimits {
@@ -154,14 +167,17 @@ impl Backend {
         record: &mut Record,
     ) -> Result<Answer, Failure> {
         let deadline = Deadline::after_some(self.config.deadline);
-        let server = self.balancer.next(&[]).ok_or_else(|| self.failure(Reason::NoServer, "no server"))?;
+        let now = Instant::now();
+        let server =
+            self.balancer.next(&[], now).ok_or_else(|| self.failure(Reason::NoServer, self.balancer.why_none()))?;
+        let asked = self.balancer.ask(server, now);
         record.calling(server);
         let cancel = client.cancel();
         let mut client = Attended { client, route, received: record.received_octets(), max_body: self.max_body };
         let parties = Parties { local: caller, client: &mut client, deadline, cancel: &cancel };
         let again = self.again(route, server);
         let trail = again.as_ref().map(|again| again.trail.clone());
-        let attempts = Attempts { server: server.clone(), request, limits: self.limits, again };
+        let attempts = Attempts { server: server.clone(), asked, request, limits: self.limits, again };
         let outcome = admitted.call(parties, move |caller, downstream, deadline, cancel| {
             attempts.run(caller, downstream, deadline, cancel)
         });
@@ -214,6 +230,8 @@ impl Collect for Backends {
         }
         self.pools.iter().for_each(|pool| pool.collect(sink));
         self.servers().for_each(|server| server.collect(sink));
+        let now = Instant::now();
+        self.by_id.values().for_each(|backend| backend.balancer.collect(sink, now));
     }
 }
 

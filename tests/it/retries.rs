@@ -77,19 +77,38 @@ fn bodies(origin: &TestOrigin) -> Vec<Vec<u8>> {
 
 /// CONN-07. A10: "dead server -> next server, for POST too (connect failure)".
 fn a_refused_connect_goes_to_the_next_server(container: Container) {
-    for strategy in STRATEGIES {
+    for (strategy, method) in [("SEMAPHORE", "GET"), ("SEMAPHORE", "POST"), ("THREAD", "GET"), ("THREAD", "POST")] {
         let origin = TestOrigin::echoing();
         let servers = format!("127.0.0.1:{},{}", free_port(), origin.address());
         let setup = retryable(&[&origin]).container(container).set("zuul.ribbonIsolationStrategy", strategy);
         let gateway = setup.set("up.ribbon.listOfServers", servers).start();
-        let mut client = gateway.client();
-        assert_eq!(client.get("/get").text(), "GET /get");
-        assert_eq!(client.request("POST", "/post", "", b"hello").text(), "POST /post");
-        assert_eq!(origin.requests().last().expect("a request").message.text(), "hello");
-        let line = log_line(&gateway, "/post");
+        let answer = gateway.client().request(method, "/dead", "", b"hello");
+        assert_eq!(answer.text(), format!("{method} /dead"));
+        assert_eq!(origin.only_request().text(), "hello");
+        let line = log_line(&gateway, "/dead");
         assert!(line.contains(&format!(" upstream={} upstream_status=200 attempts=2 ", origin.address())), "{line}");
-        assert_eq!(retries(&gateway, "connect_failed"), 2.0);
-        drop(client);
+        assert_eq!(retries(&gateway, "connect_failed"), 1.0);
+        gateway.assert_quiet();
+    }
+}
+
+/// Three refused connects of one request are three to the balancer, which leaves the server out from then on.
+#[test]
+fn the_balancer_sees_each_attempt() {
+    for strategy in STRATEGIES {
+        let origin = TestOrigin::echoing();
+        let dead = format!("127.0.0.1:{}", free_port());
+        let setup = retryable(&[&origin]).set("zuul.ribbonIsolationStrategy", strategy);
+        let setup = setup.set("up.ribbon.listOfServers", format!("{dead},{}", origin.address()));
+        let gateway = setup.set("up.ribbon.MaxAutoRetries", "2").start();
+        assert_eq!(gateway.get("/first").status, 200);
+        assert!(log_line(&gateway, "/first").contains(" attempts=4 "));
+        assert_eq!(gateway.metric("portcullis_server_failures_successive", &dead), 3.0);
+        for _ in 0..3 {
+            assert_eq!(gateway.get("/later").status, 200);
+        }
+        assert_eq!(gateway.metric("portcullis_server_requests_total", &dead), 3.0);
+        assert_eq!(retries(&gateway, "connect_failed"), 3.0);
         gateway.assert_quiet();
     }
 }

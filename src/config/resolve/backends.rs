@@ -3,9 +3,11 @@
 //! Limits are found by name, so one name can't be both kinds. How many requests at once, and for how long, is `isolation`'s affair.
 
 use super::routes::{Route, RouteList};
-use super::{address, front, isolation, retry};
+use super::{address, balance, front, isolation, retry};
 use crate::config::fault::Fault;
-use crate::config::model::{BackendConfig, BackendKind, Compat, IsolationConfig, RouteTarget, ServerAddress};
+use crate::config::model::{
+    BackendConfig, BackendKind, BalanceConfig, Compat, IsolationConfig, RouteTarget, ServerAddress,
+};
 use crate::config::name::nearest;
 use crate::config::settings::{Read, Setting, Settings};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,6 +62,7 @@ impl Backends<'_> {
             deadline: strategy.deadline_of_a_service(read, faults),
             retry: retry::of_a_service(read, routes, faults),
             verify_tls: true,
+            balance: balance::of_a_service(read, faults),
         }
     }
 
@@ -83,6 +86,7 @@ impl Backends<'_> {
             deadline: strategy.deadline_of_a_url_route().filter(|_| guarded),
             retry: None,
             verify_tls: read.flag("zuul.ssl-hostname-validation-enabled").unwrap_or(true),
+            balance: BalanceConfig::default(),
         }
     }
 
@@ -129,13 +133,15 @@ fn backend_of(route: &Route) -> Option<(&str, BackendKind)> {
 }
 
 /// The names of one of Ribbon's keys: for one service, and for all.
-type Names = (&'static str, &'static str);
+pub(super) type Names = (&'static str, &'static str);
 
 macro_rules! ribbon {
     ($key:literal) => {
         (concat!("<service...>.ribbon.", $key), concat!("ribbon.", $key))
     };
 }
+
+pub(super) use ribbon;
 
 pub(super) const LIST_OF_SERVERS: Names = ribbon!("listOfServers");
 pub(super) const IS_SECURE: Names = ribbon!("IsSecure");
@@ -166,7 +172,7 @@ impl<'a> Ribbon<'a> {
         self.own_or_common(names, Read::setting)
     }
 
-    fn text(self, names: Names) -> Option<String> {
+    pub(super) fn text(self, names: Names) -> Option<String> {
         self.own_or_common(names, Read::words)
     }
 
@@ -196,7 +202,9 @@ pub(super) fn tell_unused(
         let Some(id) = setting.ids.first().filter(|id| *id != "default") else { continue };
         let name = setting.key.name;
         let of_a_backend =
-            ["hystrix.command.", "zuul.eureka.", "<service...>."].iter().any(|start| name.starts_with(start));
+            ["hystrix.command.", "zuul.eureka.", "<service...>.", "niws.loadbalancer.<", "gateway.ping.<"]
+                .iter()
+                .any(|start| name.starts_with(start));
         let (known, message) = match name.starts_with("hystrix.threadpool.") {
             true => (&pools, "no service uses a pool of this name"),
             false if of_a_backend => (&ids, "no route leads to a service or url route of this id"),
