@@ -36,6 +36,9 @@ mod isolation;
 /// Which of several servers is asked.
 mod balancing;
 
+/// One burst against every limit.
+mod bursts;
+
 /// Which of the times binds.
 mod timeouts;
 
