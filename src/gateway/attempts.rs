@@ -7,13 +7,13 @@ use super::replay::Replay;
 use crate::balance::{self, Asked, Balancer};
 use crate::cancel::Cancel;
 use crate::client::{ClientError, Downstream};
-use crate::deadline::{Deadline, Stopwatch};
+use crate::deadline::Deadline;
 use crate::reason::{Cause, Reason};
 use crate::retry::{self, Outcome, Retry, Target, Turns};
 use crate::upstream::{Answer, CallError, CallLimits, CallMarks, Caller, OutboundRequest, Server};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The most octets of an answer that are read only so that its connection can be kept.
 const DRAINED: usize = 64 * 1024;
@@ -88,7 +88,7 @@ impl Attempts {
         let Self { server, asked, request, limits, again } = self;
         let Some(again) = again else {
             let outcome = caller.call(&server, request, client, &CallLimits { deadline, ..limits }, cancel);
-            asked.note(balance::Outcome::of(&outcome), now());
+            asked.note(balance::Outcome::of(&outcome), Instant::now());
             return outcome;
         };
         let keeps = again.retry.policy.keeps(&request.method);
@@ -131,7 +131,7 @@ struct Several {
 
 impl Several {
     fn run(mut self, mut calls: Calls<'_>) -> Result<Answer, CallError> {
-        self.again.retry.began(now());
+        self.again.retry.began(Instant::now());
         loop {
             let outcome = self.attempt(&mut calls);
             let Some(pause) = self.another(&outcome, &mut calls) else {
@@ -146,14 +146,14 @@ impl Several {
 
     fn attempt(&mut self, calls: &mut Calls<'_>) -> Result<Answer, CallError> {
         let Again { trail, balancer, .. } = &self.again;
-        let asked = self.asked.take().unwrap_or_else(|| balancer.ask(&self.server, now()));
+        let asked = self.asked.take().unwrap_or_else(|| balancer.ask(&self.server, Instant::now()));
         trail.begin(&self.server);
         let outcome = calls.call(&self.server, self.request.clone());
-        asked.note(balance::Outcome::of(&outcome), now());
+        asked.note(balance::Outcome::of(&outcome), Instant::now());
         let marks = outcome.as_ref().map_or_else(|error| &error.marks, |answer| &answer.marks);
         trail.end(marks);
         if marks.attempts > 1 {
-            self.again.retry.replaced_stale(now());
+            self.again.retry.replaced_stale(Instant::now());
         }
         outcome
     }
@@ -173,7 +173,7 @@ impl Several {
             retry.lacked_time();
             return None;
         }
-        if !retry.grants(why, now()) {
+        if !retry.grants(why, Instant::now()) {
             return None;
         }
         log::debug!("{}: {why}: retry {}, {target}, in {pause:?}", self.server.authority(), self.turns.retries());
@@ -187,7 +187,7 @@ impl Several {
     fn next_server(&mut self) -> Option<Arc<Server>> {
         self.tried.push(self.server.clone());
         let balancer = &self.again.balancer;
-        balancer.next(&self.tried, now()).or_else(|| balancer.next(&[], now())).cloned()
+        balancer.next(&self.tried, Instant::now()).or_else(|| balancer.next(&[], Instant::now())).cloned()
     }
 
     fn wait(&self, pause: Duration, cancel: &Cancel) -> Result<(), CallError> {
@@ -229,8 +229,4 @@ fn gone() -> CallError {
     let client = ClientError::Gone;
     let (reason, detail) = (Reason::ClientAborted, client.message().into());
     CallError { reason, cause: None, detail, client: Some(client), marks: CallMarks::default() }
-}
-
-fn now() -> std::time::Instant {
-    Stopwatch::start().started()
 }

@@ -129,7 +129,7 @@ impl Backend {
                 config.servers.iter().map(server).collect(),
                 Instant::now(),
             )),
-            retry: config.retry.as_ref().map(|retry| Arc::new(Retry::new(&config.id, retry))),
+            retry: config.retry.as_ref().map(|retry| Arc::new(Retry::new(&config.id, retry, Instant::now()))),
             isolation,
             limits: CallLimits {
                 deadline: Deadline::NEVER,

@@ -25,8 +25,7 @@ pub struct Budget {
 
 impl Budget {
     /// With nothing in it but the floor.
-    pub fn new(config: RetryBudgetConfig) -> Self {
-        let since = crate::deadline::Stopwatch::start().started();
+    pub fn new(config: RetryBudgetConfig, since: Instant) -> Self {
         Self { config, since, requests: Window::default(), retries: Window::default(), turn: Mutex::new(()) }
     }
 
@@ -90,7 +89,7 @@ mod tests {
     use std::time::Duration;
 
     fn budget(percent: u32, min_per_second: u32) -> Budget {
-        Budget::new(RetryBudgetConfig { percent, min_per_second })
+        Budget::new(RetryBudgetConfig { percent, min_per_second }, Instant::now())
     }
 
     /// How many retries are granted in a row.

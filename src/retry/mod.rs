@@ -46,11 +46,11 @@ struct Counts {
 
 impl Retry {
     /// Those of the service `backend`.
-    pub fn new(backend: &str, config: &RetryConfig) -> Self {
+    pub fn new(backend: &str, config: &RetryConfig, now: Instant) -> Self {
         Self {
             backend: backend.into(),
             policy: Policy::new(config),
-            budget: config.budget.map(Budget::new),
+            budget: config.budget.map(|budget| Budget::new(budget, now)),
             backoff: config.backoff.map(Backoff::new),
             counts: Counts::default(),
         }
