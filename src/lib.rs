@@ -17,6 +17,7 @@
 //! | where a header is stripped or added | [`exchange`], [`router::fields`] |
 //! | where a circuit opens, what is counted of a backend | [`command`] |
 //! | where a permit is taken | [`isolation`] |
+//! | what is sent again, and when | [`retry`] |
 //! | where a server is chosen, or passed over | [`balance`] |
 //! | where a timeout is set | [`deadline`], [`upstream`] |
 //! | where a failure becomes a status | [`reason`], [`reply`] |
@@ -35,6 +36,7 @@ pub mod router;
 pub mod exchange;
 pub mod command;
 pub mod isolation;
+pub mod retry;
 pub mod balance;
 pub mod upstream;
 pub mod reply;

@@ -7,7 +7,7 @@ mod balance;
 mod command;
 
 use super::{Exit, print, tell};
-use crate::config::model::{BackendConfig, BackendKind, Container, IsolationConfig};
+use crate::config::model::{BackendConfig, BackendKind, Container, IsolationConfig, RetryConfig};
 use crate::config::{self, Config, Sources};
 use crate::container::tiny;
 use crate::router::{Route, Router};
@@ -116,9 +116,19 @@ fn backend_limits(out: &mut String, config: &Config, backend: &BackendConfig) {
     line("connect", span(backend.connect_timeout));
     line("read", bound(backend.read_timeout));
     line("deadline", bound(backend.deadline));
+    line("attempts", backend.retry.as_ref().map_or("1".into(), attempts));
     balance::lines(backend).into_iter().for_each(|(what, value)| line(what, value));
     line("circuit", command::circuit(backend));
     line("fallback", command::fallback(backend));
+}
+
+fn attempts(retry: &RetryConfig) -> String {
+    let most = retry.most_attempts();
+    let what = if retry.all_operations { "all methods" } else { "GET; others while nothing was sent" };
+    let budget = retry.budget.map_or("no budget".into(), |budget| {
+        format!("retries up to {} % of the requests and {} a second", budget.percent, budget.min_per_second)
+    });
+    format!("up to {most} on retryable routes ({what}), bodies up to {} octets, {budget}", retry.max_body)
 }
 
 fn pool(config: &Config, key: &str) -> String {

@@ -5,6 +5,7 @@
 
 mod balance;
 mod command;
+mod retries;
 
 use super::model::{BackendConfig, BackendKind, Config, IsolationConfig, RouteConfig, RouteTarget, ThreadPoolConfig};
 use std::fmt;
@@ -34,6 +35,7 @@ pub fn advice(config: &Config) -> Vec<Advice> {
         balance::balancing(config),
         thresholds(config),
         command::commands(config),
+        retries::retries(config),
         headers(config),
     ];
     remarks.into_iter().flatten().collect()
@@ -170,7 +172,7 @@ mod tests {
     use crate::config::load_str;
 
     #[track_caller]
-    fn check(yaml: &str, expected: &[&str]) {
+    pub(super) fn check(yaml: &str, expected: &[&str]) {
         let loaded = load_str(yaml).unwrap_or_else(|faults| panic!("{faults:?}"));
         let said: Vec<_> = advice(&loaded.config).iter().map(Advice::to_string).collect();
         let agree = said.len() == expected.len() && said.iter().zip(expected).all(|(line, text)| line.contains(text));

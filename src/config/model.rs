@@ -5,6 +5,7 @@ mod balance;
 mod command;
 mod gateway;
 mod management;
+mod retry;
 mod server;
 mod zuul;
 
@@ -16,6 +17,7 @@ pub use command::{
 };
 pub use gateway::{AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, Scheduling};
 pub use management::{EndpointExposure, ManagementConfig, ShowDetails};
+pub use retry::{BackoffConfig, RetryBudgetConfig, RetryConfig};
 pub use server::{IncludeMessage, Relaxed, ServerConfig, Shutdown};
 pub use zuul::{RouteConfig, RouteTarget, ZuulConfig};
 

@@ -613,6 +613,7 @@ fn backend(id: &str) -> BackendConfig {
         isolation: IsolationConfig::None,
         deadline: None,
         command: Default::default(),
+        retry: None,
         verify_tls: true,
         balance: Default::default(),
     }

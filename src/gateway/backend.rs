@@ -3,9 +3,10 @@
 //! The gateway admits, then calls; whether the call runs here or on a pool's thread is isolation's affair. Nobody else makes upstream calls.
 
 use super::Failure;
+use super::attempts::{Again, Attempts, Trail};
 use super::downstream::{Attended, is_beyond};
 use super::record::Record;
-use crate::balance::{Balancer, Outcome, Pinger};
+use crate::balance::{Balancer, Pinger};
 use crate::client::{BodyLength, Client, ClientError};
 use crate::command::{Command, PoolMetrics};
 use crate::config::Config;
@@ -14,6 +15,7 @@ use crate::deadline::Deadline;
 use crate::isolation::{Admitted, Isolation, NoResult, Parties, Pool, Semaphore};
 use crate::metrics::{Collect, Sink};
 use crate::reason::{Cause, Reason};
+use crate::retry::Retry;
 use crate::router::Route;
 use crate::scheduling;
 use crate::upstream::{
@@ -39,6 +41,7 @@ pub(crate) struct Backend {
     name: Arc<str>,
     balancer: Arc<Balancer>,
     command: Command,
+    retry: Option<Arc<Retry>>,
     isolation: Isolation<Caller>,
     /// The limits of each of its calls, but for the deadline.
     limits: CallLimits,
@@ -144,6 +147,7 @@ impl Backend {
                 shared.started,
             )),
             command: Command::new(config, pool_key(config).map(|key| shared.pool_metrics[key].clone()), shared.started),
+            retry: config.retry.as_ref().map(|retry| Arc::new(Retry::new(&config.id, retry, Instant::now()))),
             isolation,
             limits: CallLimits {
                 deadline: Deadline::NEVER,
@@ -205,7 +209,7 @@ impl Backend {
         self.isolation.admit().map_err(|reason| self.failed(Failure::new(reason, self.limit())))
     }
 
-    /// Sends the request to the next server in turn and waits for the head of its answer.
+    /// Sends the request to the next server in turn, to others after it if the route is retryable, and waits for the head of an answer.
     fn call(
         &self,
         admitted: &Admitted<Caller>,
@@ -223,13 +227,13 @@ impl Backend {
         let cancel = client.cancel();
         let mut client = Attended { client, route, received: record.received_octets(), max_body: self.max_body };
         let parties = Parties { local: caller, client: &mut client, deadline, cancel: &cancel };
-        let (server, limits) = (server.clone(), self.limits);
+        let again = self.again(route, server);
+        let trail = again.as_ref().map(|again| again.trail.clone());
+        let attempts = Attempts { server: server.clone(), asked, request, limits: self.limits, again };
         let outcome = admitted.call(parties, move |caller, downstream, deadline, cancel| {
-            let outcome = caller.call(&server, request, downstream, &CallLimits { deadline, ..limits }, cancel);
-            asked.note(Outcome::of(&outcome), Instant::now());
-            outcome
+            attempts.run(caller, downstream, deadline, cancel)
         });
-        record.called(admitted.waited(), &outcome);
+        record.called(admitted.waited(), &outcome, trail.as_deref());
         match outcome {
             Ok(answer) => answer.map_err(|error| self.failed(error.into())),
             // The caller left its pool thread at the deadline.
@@ -239,6 +243,12 @@ impl Backend {
             Err(NoResult::Gateway(reason)) => Err(self.failure(reason, "no answer from the pool thread")),
             Err(NoResult::Client(error)) => Err(error.into()),
         }
+    }
+
+    /// What attempts after that on `first` need, if there may be any.
+    fn again(&self, route: &Route, first: &Arc<Server>) -> Option<Again> {
+        let retry = self.retry.as_ref().filter(|_| route.config.retryable)?.clone();
+        Some(Again { retry, balancer: self.balancer.clone(), trail: Trail::new(first) })
     }
 
     /// The failure as one of this backend.
@@ -271,6 +281,7 @@ impl Collect for Backends {
             if let Isolation::Semaphore(semaphore) = &backend.isolation {
                 semaphore.collect(sink);
             }
+            backend.retry.iter().for_each(|retry| retry.collect(sink));
         }
         self.pools.iter().for_each(|pool| pool.collect(sink));
         self.servers().for_each(|server| server.collect(sink));

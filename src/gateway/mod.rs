@@ -8,6 +8,7 @@
 //! Everything below is a step of it: [`crate::exchange`] plans, [`backend`] admits and calls, [`relay`] streams the answer, [`fallback`] finds
 //! another, [`pages`] are the gateway's own, [`record`] is what the log and the counters are told. Containers call it; nothing here knows which.
 
+mod attempts;
 mod backend;
 mod debug;
 mod downstream;
@@ -15,6 +16,7 @@ mod fallback;
 mod pages;
 mod record;
 mod relay;
+mod replay;
 
 pub(crate) use backend::Backends;
 

@@ -58,7 +58,7 @@ use std::time::Duration;
 use upload::Outgoing;
 
 /// What is sent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct OutboundRequest {
     /// The method; CONNECT is refused.
     pub method: Method,

@@ -252,6 +252,7 @@ pub(super) fn backend(max_per_host: usize) -> BackendConfig {
         isolation: IsolationConfig::None,
         deadline: None,
         command: Default::default(),
+        retry: None,
         verify_tls: true,
         balance: BalanceConfig::default(),
     }

@@ -41,8 +41,14 @@ mod fallback;
 /// Which of several servers is asked.
 mod balancing;
 
+/// One burst against every limit.
+mod bursts;
+
 /// Which of the times binds.
 mod timeouts;
+
+/// Requests that are sent again.
+mod retries;
 
 /// Bodies on the move, and ends on either side.
 mod streaming;

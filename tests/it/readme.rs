@@ -159,6 +159,7 @@ fn busy_gateway() -> TestGateway {
     let origin = TestOrigin::echoing();
     let setup = Setup::to(&origin).service_route("pooled", "/pooled/**", &[&origin]);
     let setup = setup.set("hystrix.command.pooled.execution.isolation.strategy", "THREAD");
+    let setup = setup.set("zuul.routes.pooled.retryable", "true");
     let setup = setup.url_route("gone", "/gone/**", "http://127.0.0.1:1").set("gateway.access-log.format", "json");
     let setup = setup.set("gateway.fallback.gone.body", "sorry");
     let gateway = setup.start();

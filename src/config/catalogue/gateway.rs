@@ -75,6 +75,36 @@ pub(super) const KEYS: &[Key] = &[
         "In place of these: a path of this gateway that answers, such as /static/sorry. /backup/** keeps what follows.",
     ),
     acts(
+        "gateway.retry-budget",
+        Kind::Count { min: -1, max: 100 },
+        "20",
+        "Retries per hundred requests of the last 10 s to a service; -1 for no budget.",
+    ),
+    acts(
+        "gateway.retry.min-retries-per-second",
+        COUNT,
+        "10",
+        "Retries that the budget grants on top, over the same 10 s, so that a quiet service can be retried.",
+    ),
+    acts(
+        "gateway.retry.max-body-size",
+        Kind::Size { min: 0, max: 1 << 30 },
+        "64KB",
+        "How much of a request's body is kept for another attempt; a longer one is not sent twice.",
+    ),
+    acts(
+        "gateway.retry.backoff.base-interval",
+        Kind::Duration { unit: Unit::Millis, min: 0 },
+        "0",
+        "Longest pause before the first retry, doubled for each further one; chance takes up to half of it. 0 for none.",
+    ),
+    acts(
+        "gateway.retry.backoff.max-interval",
+        Kind::Duration { unit: Unit::Millis, min: 0 },
+        "",
+        "Longest pause of all; default: 10 times the first.",
+    ),
+    acts(
         "gateway.trusted-proxies",
         Kind::List,
         "",

@@ -1,7 +1,6 @@
 //! What routes lead to, with every limit resolved: Ribbon's, Hystrix's and `zuul.host.*` keys end here.
 
-use super::BalanceConfig;
-use super::CommandConfig;
+use super::{BalanceConfig, CommandConfig, RetryConfig};
 use std::time::Duration;
 
 /// Where a backend id comes from.
@@ -40,6 +39,8 @@ pub struct BackendConfig {
     pub deadline: Option<Duration>,
     /// Circuit breaker, metrics and fallback.
     pub command: CommandConfig,
+    /// When a request is sent again; `None` for url routes, and for services without a retryable route or a count of retries.
+    pub retry: Option<RetryConfig>,
     /// Whether upstream certificates are verified; false only by `zuul.ssl-hostname-validation-enabled: false` on url routes.
     pub verify_tls: bool,
     /// Which of its servers is asked; without meaning for a url route, which has one.

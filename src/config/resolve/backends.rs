@@ -3,7 +3,7 @@
 //! Limits are found by name, so one name can't be both kinds. How many requests at once, and for how long, is `isolation`'s affair.
 
 use super::routes::{Route, RouteList};
-use super::{address, balance, command, fallback, front, isolation};
+use super::{address, balance, command, fallback, front, isolation, retry};
 use crate::config::fault::Fault;
 use crate::config::model::{
     BackendConfig, BackendKind, BalanceConfig, CommandConfig, Compat, IsolationConfig, RouteTarget, ServerAddress,
@@ -34,7 +34,7 @@ impl Backends<'_> {
                 None => {
                     let backend = match &route.server {
                         Some(server) => self.url(id, server, faults),
-                        None => self.service(id, faults),
+                        None => self.service(id, routes, faults),
                     };
                     backends.insert(id.to_string(), Arc::new(backend));
                 }
@@ -43,7 +43,7 @@ impl Backends<'_> {
         backends
     }
 
-    fn service(&self, id: &str, faults: &mut Vec<Fault>) -> BackendConfig {
+    fn service(&self, id: &str, routes: &RouteList, faults: &mut Vec<Fault>) -> BackendConfig {
         let read = Ribbon { settings: self.settings, id };
         let unit = read.text(KEEP_ALIVE_UNITS).unwrap_or_else(|| "SECONDS".into());
         let life = read.text(KEEP_ALIVE).and_then(|text| text.parse().ok().map(|n| front::in_unit(n, &unit)));
@@ -62,6 +62,7 @@ impl Backends<'_> {
             deadline: strategy.deadline_of_a_service(read, faults),
             command: self.command(id, BackendKind::Service, pool_key(&isolation), faults),
             isolation,
+            retry: retry::of_a_service(read, routes, faults),
             verify_tls: true,
             balance: balance::of_a_service(read, faults),
         }
@@ -86,6 +87,7 @@ impl Backends<'_> {
             isolation: if guarded { strategy.of_a_url_route(per_route) } else { IsolationConfig::None },
             deadline: strategy.deadline_of_a_url_route().filter(|_| guarded),
             command: self.command(id, BackendKind::Url, None, faults),
+            retry: None,
             verify_tls: read.flag("zuul.ssl-hostname-validation-enabled").unwrap_or(true),
             balance: BalanceConfig::default(),
         }
@@ -158,6 +160,8 @@ pub(super) const KEEP_ALIVE: Names = ribbon!("PoolKeepAliveTime");
 pub(super) const KEEP_ALIVE_UNITS: Names = ribbon!("PoolKeepAliveTimeUnits");
 pub(super) const RETRIES: Names = ribbon!("MaxAutoRetries");
 pub(super) const RETRIES_NEXT: Names = ribbon!("MaxAutoRetriesNextServer");
+pub(super) const ALL_OPERATIONS: Names = ribbon!("OkToRetryOnAllOperations");
+pub(super) const RETRYABLE_STATUSES: Names = ribbon!("retryableStatusCodes");
 
 /// Reads `<service>.ribbon.K`, else `ribbon.K`.
 #[derive(Clone, Copy)]
@@ -179,7 +183,7 @@ impl<'a> Ribbon<'a> {
         self.own_or_common(names, Read::words)
     }
 
-    fn flag(self, names: Names) -> Option<bool> {
+    pub(super) fn flag(self, names: Names) -> Option<bool> {
         self.own_or_common(names, Read::flag)
     }
 

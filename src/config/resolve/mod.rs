@@ -10,6 +10,7 @@ mod fallback;
 mod front;
 mod isolation;
 mod management;
+mod retry;
 mod routes;
 mod zuul;
 

@@ -3,7 +3,10 @@
 //! Precedence is Hystrix's as Zuul uses it: the command's own key, then what Zuul sets, and `default` only where Zuul looks it up.
 
 use super::{config, errors, warnings};
-use crate::config::model::{BackendConfig, IsolationConfig, ShowDetails, ThreadPoolConfig};
+use crate::config::model::{
+    BackendConfig, BackoffConfig, IsolationConfig, RetryBudgetConfig, ShowDetails, ThreadPoolConfig,
+};
+use http::StatusCode;
 use std::time::Duration;
 
 const SERVICE: &str = "zuul.routes.s: /s/**\n";
@@ -270,4 +273,29 @@ fn levels_are_springs() {
     let logging = config("logging.level:\n  root: error\n  org.springframework: DEBUG\n  com.netflix: off\n").logging;
     assert_eq!(logging, [("root".into(), Error), ("org.springframework".into(), Debug), ("com.netflix".into(), Off)]);
     assert!(errors("logging.level.root: loud\n")[0].contains("must be one of trace"));
+}
+
+#[test]
+fn retries_are_ribbons_on_retryable_routes() {
+    let retry = |yaml: &str| service(&format!("zuul.retryable: true\n{yaml}")).retry;
+    let by_default = retry("").expect("one on the next server");
+    assert_eq!((by_default.same_server, by_default.next_server, by_default.most_attempts()), (0, 1, 2));
+    assert_eq!((by_default.all_operations, by_default.statuses.len(), by_default.max_body), (false, 0, 64 * 1024));
+    assert_eq!(by_default.budget, Some(RetryBudgetConfig { percent: 20, min_per_second: 10 }));
+    assert_eq!(by_default.backoff, None);
+    assert_eq!(service("").retry, None, "no route is retryable");
+    assert_eq!(retry("ribbon.MaxAutoRetriesNextServer: 0\n"), None);
+    assert_eq!(url("zuul.retryable: true\nribbon.MaxAutoRetries: 2\n").retry, None);
+    let own = retry("ribbon.MaxAutoRetries: 1\ns.ribbon: {MaxAutoRetries: 2, MaxAutoRetriesNextServer: 3}\n");
+    assert_eq!(own.map(|own| own.most_attempts()), Some(12));
+    let statuses = retry("ribbon.retryableStatusCodes: '502, 503'\n").map(|retry| retry.statuses);
+    assert_eq!(statuses, Some(vec![StatusCode::BAD_GATEWAY, StatusCode::SERVICE_UNAVAILABLE]));
+    assert_eq!(retry("gateway.retry-budget: -1\n").and_then(|retry| retry.budget), None);
+    let (base, max) = (Duration::from_millis(25), Duration::from_millis(250));
+    let backoff = retry("gateway.retry.backoff.base-interval: 25\n").and_then(|retry| retry.backoff);
+    assert_eq!(backoff, Some(BackoffConfig { base, max }));
+    for status in ["0", "199", "600", "99999", "x"] {
+        let yaml = format!("zuul.routes.s: /s/**\nribbon.retryableStatusCodes: {status}\n");
+        assert_eq!(errors(&yaml).len(), 1, "{status}");
+    }
 }
