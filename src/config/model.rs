@@ -6,8 +6,12 @@ mod management;
 mod server;
 mod zuul;
 
-pub use backend::{BackendConfig, BackendKind, IsolationConfig, Scheme, ServerAddress, ThreadPoolConfig};
-pub use gateway::{AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, Scheduling};
+pub use backend::{
+    AdaptiveLimit, BackendConfig, BackendKind, IsolationConfig, LimitLaw, Scheme, ServerAddress, ThreadPoolConfig,
+};
+pub use gateway::{
+    AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, QueueOrder, Scheduling,
+};
 pub use management::{EndpointExposure, ManagementConfig, ShowDetails};
 pub use server::{IncludeMessage, Relaxed, ServerConfig, Shutdown};
 pub use zuul::{RouteConfig, RouteTarget, ZuulConfig};

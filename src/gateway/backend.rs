@@ -10,19 +10,19 @@ use crate::client::{BodyLength, Client, ClientError};
 use crate::config::Config;
 use crate::config::model::{BackendConfig, BackendKind, IsolationConfig, Scheduling};
 use crate::deadline::Deadline;
-use crate::isolation::{Admitted, Isolation, NoResult, Parties, Pool, Semaphore};
+use crate::isolation::{Admitted, Heard, Isolation, Manner, NoResult, Parties, Pool, Semaphore};
 use crate::metrics::{Collect, Sink};
 use crate::reason::{Cause, Reason};
 use crate::router::Route;
 use crate::scheduling;
 use crate::upstream::{
-    Alarm, Answer, CallLimits, Caller, ConnectionLimit, OutboundRequest, ResolverTable, Server, TlsContext,
+    Alarm, Answer, CallError, CallLimits, Caller, ConnectionLimit, OutboundRequest, ResolverTable, Server, TlsContext,
 };
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Every backend by its id.
 pub(crate) struct Backends {
@@ -52,6 +52,8 @@ struct Shared {
     url_connections: Arc<ConnectionLimit>,
     pools: HashMap<String, Arc<Pool<Caller>>>,
     max_body: Option<u64>,
+    /// `gateway.isolation.max-wait`.
+    max_wait: Duration,
 }
 
 impl Backends {
@@ -65,6 +67,7 @@ impl Backends {
             alarm,
             pools: config.thread_pools.keys().map(|key| (key.clone(), pool(config, key))).collect(),
             max_body: config.gateway.client_max_body_size,
+            max_wait: config.gateway.max_wait,
         };
         let by_id = config.backends.iter().map(|(id, backend)| (id.clone(), Backend::new(backend, &shared))).collect();
         Ok(Self { by_id, alarm: shared.alarm, pools: shared.pools.into_values().collect() })
@@ -105,7 +108,8 @@ impl Backend {
         let server = |address| Server::new(config, address, total.clone(), &shared.resolver, &shared.tls);
         let isolation = match &config.isolation {
             IsolationConfig::Semaphore { max_concurrent_requests } => {
-                Isolation::Semaphore(Semaphore::new(&config.id, *max_concurrent_requests))
+                let manner = Manner { adaptive: config.adaptive, max_wait: shared.max_wait };
+                Isolation::Semaphore(Semaphore::with(&config.id, *max_concurrent_requests, manner))
             }
             IsolationConfig::Thread { pool_key } => Isolation::Pool(shared.pools[pool_key].clone()),
             IsolationConfig::None => Isolation::None,
@@ -130,14 +134,17 @@ impl Backend {
         &self.name
     }
 
-    /// A permit or a pool place, without waiting, for a request with a body of this length.
-    pub(crate) fn admit(&self, body: BodyLength) -> Result<Admitted<Caller>, Failure> {
-        if let BodyLength::Exactly(octets) = body
+    /// A permit or a pool place for the client's request; a semaphore's is waited for, where that is configured.
+    pub(super) fn admit(&self, client: &dyn Client) -> Result<Admitted<Caller>, Failure> {
+        if let BodyLength::Exactly(octets) = client.length()
             && is_beyond(self.max_body, octets)
         {
             return Err(ClientError::TooLarge.into());
         }
-        self.isolation.admit().map_err(|reason| self.failed(Failure::new(reason, self.limit())))
+        self.isolation.admit(|| client.cancel()).map_err(|why| match why {
+            NoResult::Gateway(reason) => self.failed(Failure::new(reason, self.limit())),
+            NoResult::Client(error) => error.into(),
+        })
     }
 
     /// Sends the request to the next server in turn and waits for the head of its answer.
@@ -160,6 +167,9 @@ impl Backend {
             caller.call(&server, request, downstream, &CallLimits { deadline, ..limits }, cancel)
         });
         record.called(admitted.waited(), &outcome);
+        if let Some(heard) = heard(&outcome) {
+            admitted.heard(heard);
+        }
         match outcome {
             Ok(answer) => answer.map_err(|error| self.failed(error.into())),
             // The caller left its pool thread at the deadline.
@@ -178,12 +188,10 @@ impl Backend {
 
     /// What is used up when it admits nothing.
     fn limit(&self) -> Cow<'static, str> {
-        match &self.config.isolation {
-            IsolationConfig::Semaphore { max_concurrent_requests } => {
-                format!("all {max_concurrent_requests} permits are taken").into()
-            }
-            IsolationConfig::Thread { pool_key } => format!("no place is free in the pool {pool_key}").into(),
-            IsolationConfig::None => "".into(),
+        match (&self.isolation, &self.config.isolation) {
+            (Isolation::Semaphore(semaphore), _) => semaphore.exhausted().into(),
+            (_, IsolationConfig::Thread { pool_key }) => format!("no place is free in the pool {pool_key}").into(),
+            _ => "".into(),
         }
     }
 
@@ -201,6 +209,19 @@ impl Collect for Backends {
         }
         self.pools.iter().for_each(|pool| pool.collect(sink));
         self.servers().for_each(|server| server.collect(sink));
+    }
+}
+
+/// What the call tells an adaptive limit: an answer of any status, or that the server did not bear it. What ended by the client, by a limit
+/// of our own or by a broken answer tells nothing.
+fn heard(outcome: &Result<Result<Answer, CallError>, NoResult>) -> Option<Heard> {
+    match outcome {
+        Ok(Ok(answer)) => Some(Heard::Head { client: answer.client_waited }),
+        Ok(Err(error)) => match error.reason {
+            Reason::Timeout | Reason::ConnectTimeout | Reason::ConnectFailed => Some(Heard::Dropped),
+            _ => None,
+        },
+        Err(_) => None,
     }
 }
 

@@ -126,7 +126,7 @@ impl Gateway {
         let backend = self.backends.of(route)?;
         record.leads_to(backend.name());
         // Held until the last octet of the answer was sent or given up.
-        let admitted = backend.admit(client.length())?;
+        let admitted = backend.admit(client)?;
         let outbound = OutboundRequest { method, target, fields };
         let answer = backend.call(&admitted, (route, outbound), &mut worker.caller, client, record)?;
         relay::relay(answer, (route, request), &mut worker.buffers, client, record).map_err(|f| backend.failed(f))

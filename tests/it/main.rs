@@ -33,6 +33,9 @@ mod errors;
 /// Limits of one, refused by name.
 mod isolation;
 
+/// Limits that move, waits for a permit, and who is next in a queue.
+mod limits;
+
 /// Which of the times binds.
 mod timeouts;
 

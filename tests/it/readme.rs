@@ -160,7 +160,7 @@ fn busy_gateway() -> TestGateway {
     let setup = Setup::to(&origin).service_route("pooled", "/pooled/**", &[&origin]);
     let setup = setup.set("hystrix.command.pooled.execution.isolation.strategy", "THREAD");
     let setup = setup.url_route("gone", "/gone/**", "http://127.0.0.1:1").set("gateway.access-log.format", "json");
-    let gateway = setup.start();
+    let gateway = setup.set("gateway.limit", "vegas").set("gateway.isolation.max-wait", "1s").start();
     for target in ["/pooled/x", "/gone/x", "/x"] {
         gateway.get(target);
     }

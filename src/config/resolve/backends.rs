@@ -3,7 +3,7 @@
 //! Limits are found by name, so one name can't be both kinds. How many requests at once, and for how long, is `isolation`'s affair.
 
 use super::routes::{Route, RouteList};
-use super::{address, front, isolation};
+use super::{address, front, isolation, limit};
 use crate::config::fault::Fault;
 use crate::config::model::{BackendConfig, BackendKind, Compat, IsolationConfig, RouteTarget, ServerAddress};
 use crate::config::name::nearest;
@@ -30,10 +30,11 @@ impl Backends<'_> {
                 Some(known) if known.kind == kind => {}
                 Some(_) => faults.push(Fault::error(&route.place, route.name.clone(), both(id))),
                 None => {
-                    let backend = match &route.server {
+                    let mut backend = match &route.server {
                         Some(server) => self.url(id, server),
                         None => self.service(id, faults),
                     };
+                    limit::set(&mut backend, self.settings, faults);
                     backends.insert(id.to_string(), Arc::new(backend));
                 }
             }
@@ -57,6 +58,7 @@ impl Backends<'_> {
             connection_request_timeout: self.connection_request_timeout(),
             time_to_live: life.or_else(|| read.time(KEEP_ALIVE)).unwrap_or(Some(Duration::from_secs(900))),
             isolation: strategy.of_a_service(),
+            adaptive: None,
             deadline: strategy.deadline_of_a_service(read, faults),
             verify_tls: true,
         }
@@ -79,6 +81,7 @@ impl Backends<'_> {
             connection_request_timeout: self.connection_request_timeout(),
             time_to_live: read.count("zuul.host.time-to-live").and_then(|number| front::in_unit(number, &unit)),
             isolation: if guarded { strategy.of_a_url_route(per_route) } else { IsolationConfig::None },
+            adaptive: None,
             deadline: strategy.deadline_of_a_url_route().filter(|_| guarded),
             verify_tls: read.flag("zuul.ssl-hostname-validation-enabled").unwrap_or(true),
         }
@@ -191,8 +194,9 @@ pub(super) fn tell_unused(
     for setting in settings.iter() {
         let Some(id) = setting.ids.first().filter(|id| *id != "default") else { continue };
         let name = setting.key.name;
-        let of_a_backend =
-            ["hystrix.command.", "zuul.eureka.", "<service...>."].iter().any(|start| name.starts_with(start));
+        let of_a_backend = ["hystrix.command.", "zuul.eureka.", "<service...>.", "gateway.limits."]
+            .iter()
+            .any(|start| name.starts_with(start));
         let (known, message) = match name.starts_with("hystrix.threadpool.") {
             true => (&pools, "no service uses a pool of this name"),
             false if of_a_backend => (&ids, "no route leads to a service or url route of this id"),

@@ -6,6 +6,7 @@ mod address;
 mod backends;
 mod front;
 mod isolation;
+mod limit;
 mod management;
 mod routes;
 mod zuul;

@@ -15,6 +15,8 @@ const SEPARATE_POOLS: &str = "zuul.routes.a: /a/**\nzuul.ribbon-isolation-strate
                               zuul.thread-pool.use-separate-thread-pools: true\n\
                               hystrix.threadpool.default.maximumSize: 30\na.ribbon.PoolKeepAliveTime: 5\n";
 
+const ADAPTIVE: &str = "zuul.routes.a: /a/**\ngateway.limit: aimd\n";
+
 /// The key with ids that the bases have.
 fn written(key: &Key) -> String {
     let id = if key.name.starts_with("hystrix.threadpool") { "default" } else { "a" };
@@ -70,7 +72,7 @@ fn every_key_that_acts_changes_the_configuration() {
             continue;
         }
         let (name, value) = (written(key), other_value(key));
-        let changes = [SEMAPHORES, POOLS, SEPARATE_POOLS].iter().any(|base| {
+        let changes = [SEMAPHORES, POOLS, SEPARATE_POOLS, ADAPTIVE].iter().any(|base| {
             let base = without(base, &name);
             let with = format!("{base}{name}: {value}\n");
             format!("{:?}", config(&with)) != format!("{:?}", config(&base))
