@@ -184,16 +184,26 @@ fn a_wait_for_a_permit_ends_in_time(container: Container) {
 }
 
 fn a_wait_for_a_permit_is_no_part_of_the_deadline(container: Container) {
-    let origin = moody();
+    let (release, gate) = unbounded();
+    let origin = TestOrigin::scripted(move |talk| {
+        while talk.read_request().is_some() {
+            talk.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhead");
+            talk.wait_for(&gate);
+            talk.send("tail");
+        }
+    });
     let setup = Setup::to_service(&origin).container(container).set("zuul.semaphore.max-semaphores", "1");
     let setup = setup.set("hystrix.command.up.execution.isolation.thread.timeoutInMilliseconds", "500");
     let gateway = setup.set("gateway.isolation.max-wait", "30s").start();
-    let mut held = hold(&gateway);
-    let mut second = waits(&gateway, "/fine", 1.0);
+    let mut first = send(&gateway, "/1");
+    first.wait_for_text("head");
+    let mut second = waits(&gateway, "/2", 1.0);
     wait::pace(std::time::Duration::from_millis(550));
-    held.send(BODY);
-    assert_eq!((held.response().status, second.response().status), (200, 200));
-    drop((held, second));
+    for client in [&mut first, &mut second] {
+        release.send(()).expect("the origin waits");
+        assert_eq!(client.response().text(), "headtail");
+    }
+    drop((first, second));
     gateway.assert_quiet();
 }
 
