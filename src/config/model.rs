@@ -1,6 +1,7 @@
 //! The resolved configuration: plain data with Spring's names and defaults (Boot 2.3, Hoxton; `zuul.*` as in ZuulProperties).
 
 mod backend;
+mod balance;
 mod gateway;
 mod management;
 mod server;
@@ -9,6 +10,7 @@ mod zuul;
 pub use backend::{
     AdaptiveLimit, BackendConfig, BackendKind, IsolationConfig, LimitLaw, Scheme, ServerAddress, ThreadPoolConfig,
 };
+pub use balance::{BalanceConfig, BalancingRule, BlackoutConfig, PingConfig};
 pub use gateway::{
     AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, QueueOrder, Scheduling,
 };

@@ -36,6 +36,9 @@ mod isolation;
 /// Limits that move, waits for a permit, and who is next in a queue.
 mod limits;
 
+/// Which of several servers is asked.
+mod balancing;
+
 /// Which of the times binds.
 mod timeouts;
 
