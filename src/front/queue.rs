@@ -1,7 +1,8 @@
 //! The ready queue, Tomcat's accept queue: connections that are ready while every worker is busy, with the time since when.
 //!
 //! A mutex around a deque, because the housekeeper must look at the oldest and the newest and take them out. Pushed in batches under one
-//! lock. Who is next is for `discipline` to say. It bounds nothing by itself: the housekeeper refuses what is too much or too old, since only it knows that no worker is free.
+//! lock. Who is next is for `discipline` to say. It bounds nothing by itself: the housekeeper refuses what is too much or too old, since
+//! only it knows that no worker is free.
 
 use super::discipline::{Discipline, History};
 use super::slots::Deposit;
