@@ -7,7 +7,9 @@ mod balance;
 mod command;
 
 use super::{Exit, print, tell};
-use crate::config::model::{BackendConfig, BackendKind, Container, IsolationConfig, RetryConfig};
+use crate::config::model::{
+    AdaptiveLimit, BackendConfig, BackendKind, Container, IsolationConfig, LimitLaw, QueueOrder, RetryConfig,
+};
 use crate::config::{self, Config, Sources};
 use crate::container::tiny;
 use crate::router::{Route, Router};
@@ -75,7 +77,7 @@ fn front(out: &mut String, config: &Config) {
         "workers",
         format!("{} to {}, {} kept runnable", server.min_spare_threads, server.max_threads, config.gateway.runnable),
     );
-    line("ready queue", format!("{}, at most {}", server.max_queue_capacity, span(config.gateway.queue_timeout)));
+    line("ready queue", ready_queue(config));
     line("request line, fields", format!("{} octets each, 100 fields", server.max_http_header_size));
     line("head, body read, write", span(server.connection_timeout));
     line(
@@ -84,6 +86,16 @@ fn front(out: &mut String, config: &Config) {
     );
     line("idle connection", bound(server.keep_alive_timeout));
     line("requests per connection", server.max_keep_alive_requests.map_or("no bound".into(), |n| n.to_string()));
+}
+
+fn ready_queue(config: &Config) -> String {
+    let gateway = &config.gateway;
+    let order = match gateway.queue_order {
+        QueueOrder::Fifo => "",
+        QueueOrder::AdaptiveLifo => ", the newest first when it stands",
+    };
+    let codel = if gateway.queue_codel { ", at most 5ms for who comes when it stands" } else { "" };
+    format!("{}, at most {}{order}{codel}", config.server.max_queue_capacity, span(gateway.queue_timeout))
 }
 
 fn backends(out: &mut String, config: &Config) {
@@ -105,7 +117,11 @@ fn backend_limits(out: &mut String, config: &Config, backend: &BackendConfig) {
     };
     match &backend.isolation {
         IsolationConfig::Semaphore { max_concurrent_requests } => {
-            line("semaphore", max_concurrent_requests.to_string())
+            line("semaphore", semaphore(*max_concurrent_requests, backend.adaptive));
+            line(
+                "wait for a permit",
+                Some(config.gateway.max_wait).filter(|wait| !wait.is_zero()).map_or("none".into(), span),
+            );
         }
         IsolationConfig::Thread { pool_key } => line("thread pool", pool(config, pool_key)),
         IsolationConfig::None => line("isolation", "none".into()),
@@ -129,6 +145,16 @@ fn attempts(retry: &RetryConfig) -> String {
         format!("retries up to {} % of the requests and {} a second", budget.percent, budget.min_per_second)
     });
     format!("up to {most} on retryable routes ({what}), bodies up to {} octets, {budget}", retry.max_body)
+}
+
+fn semaphore(most: usize, adaptive: Option<AdaptiveLimit>) -> String {
+    let Some(AdaptiveLimit { law, floor }) = adaptive else { return most.to_string() };
+    let law = match law {
+        LimitLaw::Vegas => "vegas",
+        LimitLaw::Gradient2 => "gradient2",
+        LimitLaw::Aimd => "aimd",
+    };
+    format!("{floor} to {most}, by {law}")
 }
 
 fn pool(config: &Config, key: &str) -> String {
@@ -244,6 +270,28 @@ mod tests {
         ];
         says(ONE, &lines);
         says("server.port: 1", &["  none: every request is answered with 404\n"]);
+    }
+
+    #[test]
+    fn adaptive_limits_and_waits_are_told() {
+        says(ONE, &["  wait for a permit            none\n"]);
+        let all = "gateway.limit: gradient2\ngateway.limits.shop.ceiling: 90\ngateway.isolation.max-wait: 250\n";
+        says(
+            &format!("{ONE}{all}gateway.queue: {{order: adaptive-lifo, codel: on}}\n"),
+            &[
+                "  semaphore                    20 to 90, by gradient2\n",
+                "  wait for a permit            250ms\n",
+                "  ready queue                  8192, at most 5s, the newest first when it stands, at most 5ms for who comes when it stands\n",
+            ],
+        );
+        says(
+            &format!("{ONE}gateway.limits.shop.law: aimd\n"),
+            &["  semaphore                    20 to 100, by aimd\n"],
+        );
+        says(
+            &format!("{ONE}gateway.limits.default.law: vegas\n"),
+            &["  semaphore                    1 to 100, by vegas\n"],
+        );
     }
 
     #[test]

@@ -132,11 +132,15 @@ struct Several {
 impl Several {
     fn run(mut self, mut calls: Calls<'_>) -> Result<Answer, CallError> {
         self.again.retry.began(Instant::now());
+        let mut paused = Duration::ZERO;
         loop {
             let outcome = self.attempt(&mut calls);
             let Some(pause) = self.another(&outcome, &mut calls) else {
-                return outcome.map_err(as_of_a_retryable_route);
+                // No server is to blame for the time in which none was asked.
+                let client_waited = calls.client.still() + paused;
+                return outcome.map(|answer| Answer { client_waited, ..answer }).map_err(as_of_a_retryable_route);
             };
+            paused += pause;
             if let Ok(answer) = outcome {
                 discard(answer);
             }

@@ -12,14 +12,14 @@ use crate::command::{Command, PoolMetrics};
 use crate::config::Config;
 use crate::config::model::{BackendConfig, BackendKind, IsolationConfig, Scheduling};
 use crate::deadline::Deadline;
-use crate::isolation::{Admitted, Isolation, NoResult, Parties, Pool, Semaphore};
+use crate::isolation::{Admitted, Heard, Isolation, Manner, NoResult, Parties, Pool, Semaphore};
 use crate::metrics::{Collect, Sink};
 use crate::reason::{Cause, Reason};
 use crate::retry::Retry;
 use crate::router::Route;
 use crate::scheduling;
 use crate::upstream::{
-    Alarm, Answer, CallLimits, Caller, ConnectionLimit, OutboundRequest, ResolverTable, Server, TlsContext,
+    Alarm, Answer, CallError, CallLimits, Caller, ConnectionLimit, OutboundRequest, ResolverTable, Server, TlsContext,
 };
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -60,6 +60,8 @@ struct Shared {
     pool_metrics: HashMap<String, Arc<PoolMetrics>>,
     started: Instant,
     max_body: Option<u64>,
+    /// `gateway.isolation.max-wait`.
+    max_wait: Duration,
 }
 
 impl Backends {
@@ -79,6 +81,7 @@ impl Backends {
                 .collect(),
             started,
             max_body: config.gateway.client_max_body_size,
+            max_wait: config.gateway.max_wait,
         };
         let by_id = config.backends.iter().map(|(id, backend)| (id.clone(), Backend::new(backend, &shared))).collect();
         let (pools, pool_metrics) = (shared.pools.into_values(), shared.pool_metrics.into_values());
@@ -134,7 +137,8 @@ impl Backend {
         let server = |address| Server::new(config, address, total.clone(), &shared.resolver, &shared.tls);
         let isolation = match &config.isolation {
             IsolationConfig::Semaphore { max_concurrent_requests } => {
-                Isolation::Semaphore(Semaphore::new(&config.id, *max_concurrent_requests))
+                let manner = Manner { adaptive: config.adaptive, max_wait: shared.max_wait };
+                Isolation::Semaphore(Semaphore::with(&config.id, *max_concurrent_requests, manner))
             }
             IsolationConfig::Thread { pool_key } => Isolation::Pool(shared.pools[pool_key].clone()),
             IsolationConfig::None => Isolation::None,
@@ -182,7 +186,7 @@ impl Backend {
         self.check_length(client.length())?;
         let run = self.command.begin(Instant::now());
         let mut run = run.ok_or_else(|| self.failure(Reason::CircuitOpen, "the circuit is open"))?;
-        let admitted = match self.admit() {
+        let admitted = match self.admit(client) {
             Ok(admitted) => admitted,
             Err(refusal) => {
                 run.end(refusal.event(), Duration::ZERO, Instant::now());
@@ -204,9 +208,12 @@ impl Backend {
         }
     }
 
-    /// A permit or a pool place, without waiting.
-    fn admit(&self) -> Result<Admitted<Caller>, Failure> {
-        self.isolation.admit().map_err(|reason| self.failed(Failure::new(reason, self.limit())))
+    /// A permit or a pool place; a semaphore's permit is waited for, where that is configured.
+    fn admit(&self, client: &dyn Client) -> Result<Admitted<Caller>, Failure> {
+        self.isolation.admit(|| client.cancel()).map_err(|why| match why {
+            NoResult::Gateway(reason) => self.failed(Failure::new(reason, self.limit())),
+            NoResult::Client(error) => error.into(),
+        })
     }
 
     /// Sends the request to the next server in turn, to others after it if the route is retryable, and waits for the head of an answer.
@@ -234,6 +241,9 @@ impl Backend {
             attempts.run(caller, downstream, deadline, cancel)
         });
         record.called(admitted.waited(), &outcome, trail.as_deref());
+        if let Some(heard) = heard(&outcome) {
+            admitted.heard(heard);
+        }
         match outcome {
             Ok(answer) => answer.map_err(|error| self.failed(error.into())),
             // The caller left its pool thread at the deadline.
@@ -258,12 +268,10 @@ impl Backend {
 
     /// What is used up when it admits nothing.
     fn limit(&self) -> Cow<'static, str> {
-        match &self.config.isolation {
-            IsolationConfig::Semaphore { max_concurrent_requests } => {
-                format!("all {max_concurrent_requests} permits are taken").into()
-            }
-            IsolationConfig::Thread { pool_key } => format!("no place is free in the pool {pool_key}").into(),
-            IsolationConfig::None => "".into(),
+        match (&self.isolation, &self.config.isolation) {
+            (Isolation::Semaphore(semaphore), _) => semaphore.exhausted().into(),
+            (_, IsolationConfig::Thread { pool_key }) => format!("no place is free in the pool {pool_key}").into(),
+            _ => "".into(),
         }
     }
 
@@ -302,6 +310,19 @@ fn pool_metrics(config: &Config, backend: &BackendConfig, started: Instant) -> O
         key.into(),
         Arc::new(PoolMetrics::new(key, backend.command.pool_window, config.thread_pools[key].maximum_size, started)),
     ))
+}
+
+/// What the call tells an adaptive limit: an answer of any status, or that the server did not bear it. What ended by the client, by a limit
+/// of our own or by a broken answer tells nothing.
+fn heard(outcome: &Result<Result<Answer, CallError>, NoResult>) -> Option<Heard> {
+    match outcome {
+        Ok(Ok(answer)) => Some(Heard::Head { client: answer.client_waited }),
+        Ok(Err(error)) => match error.reason {
+            Reason::Timeout | Reason::ConnectTimeout | Reason::ConnectFailed => Some(Heard::Dropped),
+            _ => None,
+        },
+        Err(_) => None,
+    }
 }
 
 fn pool(config: &Config, key: &str) -> Arc<Pool<Caller>> {

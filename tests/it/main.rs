@@ -38,6 +38,9 @@ mod circuit;
 
 /// What answers in place of a service that failed.
 mod fallback;
+/// Limits that move, waits for a permit, and who is next in a queue.
+mod limits;
+
 /// Which of several servers is asked.
 mod balancing;
 

@@ -3,7 +3,7 @@
 //! Limits are found by name, so one name can't be both kinds. How many requests at once, and for how long, is `isolation`'s affair.
 
 use super::routes::{Route, RouteList};
-use super::{address, balance, command, fallback, front, isolation, retry};
+use super::{address, balance, command, fallback, front, isolation, limit, retry};
 use crate::config::fault::Fault;
 use crate::config::model::{
     BackendConfig, BackendKind, BalanceConfig, CommandConfig, Compat, IsolationConfig, RouteTarget, ServerAddress,
@@ -32,10 +32,11 @@ impl Backends<'_> {
                 Some(known) if known.kind == kind => {}
                 Some(_) => faults.push(Fault::error(&route.place, route.name.clone(), both(id))),
                 None => {
-                    let backend = match &route.server {
+                    let mut backend = match &route.server {
                         Some(server) => self.url(id, server, faults),
                         None => self.service(id, routes, faults),
                     };
+                    limit::set(&mut backend, self.settings, faults);
                     backends.insert(id.to_string(), Arc::new(backend));
                 }
             }
@@ -59,6 +60,7 @@ impl Backends<'_> {
             max_connections_per_host: read.amount(MAX_PER_HOST).unwrap_or(50),
             connection_request_timeout: self.connection_request_timeout(),
             time_to_live: life.or_else(|| read.time(KEEP_ALIVE)).unwrap_or(Some(Duration::from_secs(900))),
+            adaptive: None,
             deadline: strategy.deadline_of_a_service(read, faults),
             command: self.command(id, BackendKind::Service, pool_key(&isolation), faults),
             isolation,
@@ -85,6 +87,7 @@ impl Backends<'_> {
             connection_request_timeout: self.connection_request_timeout(),
             time_to_live: read.count("zuul.host.time-to-live").and_then(|number| front::in_unit(number, &unit)),
             isolation: if guarded { strategy.of_a_url_route(per_route) } else { IsolationConfig::None },
+            adaptive: None,
             deadline: strategy.deadline_of_a_url_route().filter(|_| guarded),
             command: self.command(id, BackendKind::Url, None, faults),
             retry: None,
@@ -212,10 +215,11 @@ pub(super) fn tell_unused(
         let of_a_backend = [
             "hystrix.command.",
             "gateway.fallback.",
+            "gateway.limits.<",
+            "gateway.ping.<",
             "zuul.eureka.",
             "<service...>.",
             "niws.loadbalancer.<",
-            "gateway.ping.<",
         ];
         let of_a_backend = of_a_backend.iter().any(|start| name.starts_with(start));
         let (known, message) = match name.starts_with("hystrix.threadpool.") {

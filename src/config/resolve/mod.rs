@@ -9,6 +9,7 @@ mod command;
 mod fallback;
 mod front;
 mod isolation;
+mod limit;
 mod management;
 mod retry;
 mod routes;

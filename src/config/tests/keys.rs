@@ -19,6 +19,9 @@ const SEPARATE_POOLS: &str = "zuul.routes.a: /a/**\nzuul.ribbon-isolation-strate
 const RETRIES: &str = "zuul.routes.a: /a/**\nzuul.retryable: true\na.ribbon.listOfServers: s\n\
                        gateway.retry.backoff.base-interval: 1s\n";
 
+/// A limit that adapts, whose bounds act only then.
+const ADAPTIVE: &str = "zuul.routes.a: /a/**\ngateway.limit: aimd\n";
+
 /// Pings, whose keys act only when somebody pings.
 const PINGS: &str = "zuul.routes.a: /a/**\na.ribbon: {listOfServers: s, NFLoadBalancerPingClassName: PingUrl}\n";
 
@@ -91,7 +94,7 @@ fn every_key_that_acts_changes_the_configuration() {
             continue;
         }
         let (name, value) = (written(key), other_value(key));
-        let changes = [SEMAPHORES, POOLS, SEPARATE_POOLS, RETRIES, PINGS].iter().any(|base| {
+        let changes = [SEMAPHORES, POOLS, SEPARATE_POOLS, RETRIES, PINGS, ADAPTIVE].iter().any(|base| {
             let base = without(base, &name);
             let with = format!("{base}{name}: {value}\n");
             format!("{:?}", config(&with)) != format!("{:?}", config(&base))

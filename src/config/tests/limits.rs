@@ -4,7 +4,8 @@
 
 use super::{config, errors, warnings};
 use crate::config::model::{
-    BackendConfig, BackoffConfig, IsolationConfig, RetryBudgetConfig, ShowDetails, ThreadPoolConfig,
+    AdaptiveLimit, BackendConfig, BackoffConfig, IsolationConfig, LimitLaw, RetryBudgetConfig, ShowDetails,
+    ThreadPoolConfig,
 };
 use http::StatusCode;
 use std::time::Duration;
@@ -38,6 +39,43 @@ fn the_semaphore_of_a_service_is_hystrixs_then_zuuls() {
     assert_eq!(service(&format!("{own}{all}{default}")).isolation, semaphore(2));
     assert_eq!(service(&format!("{all}{default}")).isolation, semaphore(3));
     assert_eq!(service(default).isolation, semaphore(100));
+}
+
+#[test]
+fn limits_adapt_by_their_own_law_then_by_that_of_all() {
+    let adaptive = |law, floor| Some(AdaptiveLimit { law, floor });
+    let of = |yaml: &str| {
+        let service = service(yaml);
+        (service.adaptive, service.isolation)
+    };
+    assert_eq!(of(""), (None, semaphore(100)));
+    assert_eq!(of("gateway.limit: vegas\n"), (adaptive(LimitLaw::Vegas, 1), semaphore(100)));
+    let default = "gateway.limit: vegas\ngateway.limits.default: {law: aimd, floor: 7, ceiling: 30}\n";
+    assert_eq!(of(default), (adaptive(LimitLaw::Aimd, 7), semaphore(30)));
+    let own = format!("{default}gateway.limits.s: {{law: gradient2, floor: 9}}\n");
+    assert_eq!(of(&own), (adaptive(LimitLaw::Gradient2, 9), semaphore(30)));
+    assert_eq!(of(&format!("{default}gateway.limits.s.law: fixed\n")), (None, semaphore(100)));
+    let small = "gateway.limit: aimd\nzuul.semaphore.max-semaphores: 5\n";
+    assert_eq!(of(small), (adaptive(LimitLaw::Aimd, 5), semaphore(5)));
+    assert_eq!(url("gateway.limits.u.law: vegas\n").adaptive, adaptive(LimitLaw::Vegas, 1));
+}
+
+#[test]
+fn limits_that_cannot_adapt_are_told() {
+    let told = errors(&format!("{SERVICE}gateway.limit: aimd\ngateway.limits.default.floor: 101\n"));
+    assert_eq!(
+        told,
+        ["error: gateway.yaml:3: gateway.limits.default.floor: 101 is above the ceiling of s, which is 100"]
+    );
+    let threads = "zuul.routes.t: /t/**\nzuul.ribbon-isolation-strategy: THREAD\ngateway.limit: vegas\n";
+    let told = warnings(&format!("{SERVICE}{threads}"));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains(":4: gateway.limit: has no effect on services with a thread pool"), "{told:?}");
+    let told = warnings(&format!("{SERVICE}gateway.limits.s.floor: 3\n"));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("gateway.limits.s.floor: has no effect on a fixed limit"), "{told:?}");
+    let told = warnings(&format!("{SERVICE}gateway.limits.t.law: vegas\n"));
+    assert!(told[0].contains("gateway.limits.t.law: t: no route leads to"), "{told:?}");
 }
 
 #[test]
