@@ -18,6 +18,7 @@
 //! | where a rate is limited | [`rate_limit`] |
 //! | where a circuit opens, what is counted of a backend | [`command`] |
 //! | where a permit is taken | [`isolation`] |
+//! | what is sent again, and when | [`retry`] |
 //! | where a server is chosen, or passed over | [`balance`] |
 //! | where a timeout is set | [`deadline`], [`upstream`] |
 //! | where a failure becomes a status | [`reason`], [`reply`] |
@@ -37,6 +38,7 @@ pub mod exchange;
 pub mod rate_limit;
 pub mod command;
 pub mod isolation;
+pub mod retry;
 pub mod balance;
 pub mod upstream;
 pub mod reply;

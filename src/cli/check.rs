@@ -7,7 +7,10 @@ mod balance;
 mod command;
 
 use super::{Exit, print, tell};
-use crate::config::model::{BackendConfig, BackendKind, Container, IsolationConfig, RateLimitKey, StreamConfig};
+use crate::config::model::{
+    AdaptiveLimit, BackendConfig, BackendKind, Container, IsolationConfig, LimitLaw, QueueOrder, RateLimitKey,
+    RetryConfig, StreamConfig,
+};
 use crate::config::{self, Config, Sources};
 use crate::container::tiny;
 use crate::router::{Route, Router};
@@ -76,7 +79,7 @@ fn front(out: &mut String, config: &Config) {
         "workers",
         format!("{} to {}, {} kept runnable", server.min_spare_threads, server.max_threads, config.gateway.runnable),
     );
-    line("ready queue", format!("{}, at most {}", server.max_queue_capacity, span(config.gateway.queue_timeout)));
+    line("ready queue", ready_queue(config));
     line("request line, fields", format!("{} octets each, 100 fields", server.max_http_header_size));
     line("head, body read, write", span(server.connection_timeout));
     line(
@@ -115,6 +118,16 @@ fn rate_limits(out: &mut String, config: &Config) {
     }
 }
 
+fn ready_queue(config: &Config) -> String {
+    let gateway = &config.gateway;
+    let order = match gateway.queue_order {
+        QueueOrder::Fifo => "",
+        QueueOrder::AdaptiveLifo => ", the newest first when it stands",
+    };
+    let codel = if gateway.queue_codel { ", at most 5ms for who comes when it stands" } else { "" };
+    format!("{}, at most {}{order}{codel}", config.server.max_queue_capacity, span(gateway.queue_timeout))
+}
+
 fn backends(out: &mut String, config: &Config) {
     for backend in config.backends.values() {
         let kind = match backend.kind {
@@ -134,7 +147,11 @@ fn backend_limits(out: &mut String, config: &Config, backend: &BackendConfig) {
     };
     match &backend.isolation {
         IsolationConfig::Semaphore { max_concurrent_requests } => {
-            line("semaphore", max_concurrent_requests.to_string())
+            line("semaphore", semaphore(*max_concurrent_requests, backend.adaptive));
+            line(
+                "wait for a permit",
+                Some(config.gateway.max_wait).filter(|wait| !wait.is_zero()).map_or("none".into(), span),
+            );
         }
         IsolationConfig::Thread { pool_key } => line("thread pool", pool(config, pool_key)),
         IsolationConfig::None => line("isolation", "none".into()),
@@ -145,9 +162,29 @@ fn backend_limits(out: &mut String, config: &Config, backend: &BackendConfig) {
     line("connect", span(backend.connect_timeout));
     line("read", bound(backend.read_timeout));
     line("deadline", bound(backend.deadline));
+    line("attempts", backend.retry.as_ref().map_or("1".into(), attempts));
     balance::lines(backend).into_iter().for_each(|(what, value)| line(what, value));
     line("circuit", command::circuit(backend));
     line("fallback", command::fallback(backend));
+}
+
+fn attempts(retry: &RetryConfig) -> String {
+    let most = retry.most_attempts();
+    let what = if retry.all_operations { "all methods" } else { "GET; others while nothing was sent" };
+    let budget = retry.budget.map_or("no budget".into(), |budget| {
+        format!("retries up to {} % of the requests and {} a second", budget.percent, budget.min_per_second)
+    });
+    format!("up to {most} on retryable routes ({what}), bodies up to {} octets, {budget}", retry.max_body)
+}
+
+fn semaphore(most: usize, adaptive: Option<AdaptiveLimit>) -> String {
+    let Some(AdaptiveLimit { law, floor }) = adaptive else { return most.to_string() };
+    let law = match law {
+        LimitLaw::Vegas => "vegas",
+        LimitLaw::Gradient2 => "gradient2",
+        LimitLaw::Aimd => "aimd",
+    };
+    format!("{floor} to {most}, by {law}")
 }
 
 fn pool(config: &Config, key: &str) -> String {
@@ -286,6 +323,28 @@ mod tests {
         let tiny = format!("{exposed}server.container: tiny-http\n");
         says(&tiny, &[&format!("{line}none: 501, since tiny-http cannot send events\n")]);
         says(&format!("{tiny}management.server.port: 1\n"), &[&format!("{line}5, told every 500ms\n")]);
+    }
+
+    #[test]
+    fn adaptive_limits_and_waits_are_told() {
+        says(ONE, &["  wait for a permit            none\n"]);
+        let all = "gateway.limit: gradient2\ngateway.limits.shop.ceiling: 90\ngateway.isolation.max-wait: 250\n";
+        says(
+            &format!("{ONE}{all}gateway.queue: {{order: adaptive-lifo, codel: on}}\n"),
+            &[
+                "  semaphore                    20 to 90, by gradient2\n",
+                "  wait for a permit            250ms\n",
+                "  ready queue                  8192, at most 5s, the newest first when it stands, at most 5ms for who comes when it stands\n",
+            ],
+        );
+        says(
+            &format!("{ONE}gateway.limits.shop.law: aimd\n"),
+            &["  semaphore                    20 to 100, by aimd\n"],
+        );
+        says(
+            &format!("{ONE}gateway.limits.default.law: vegas\n"),
+            &["  semaphore                    1 to 100, by vegas\n"],
+        );
     }
 
     #[test]

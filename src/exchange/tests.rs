@@ -612,8 +612,10 @@ fn backend(id: &str) -> BackendConfig {
         time_to_live: None,
         isolation: IsolationConfig::None,
         thread_pool_key_override: None,
+        adaptive: None,
         deadline: None,
         command: Default::default(),
+        retry: None,
         verify_tls: true,
         balance: Default::default(),
     }

@@ -3,21 +3,23 @@
 //! The gateway admits, then calls; whether the call runs here or on a pool's thread is isolation's affair. Nobody else makes upstream calls.
 
 use super::Failure;
+use super::attempts::{Again, Attempts, Trail};
 use super::downstream::{Attended, is_beyond};
 use super::record::Record;
-use crate::balance::{Balancer, Outcome, Pinger};
+use crate::balance::{Balancer, Pinger};
 use crate::client::{BodyLength, Client, ClientError};
 use crate::command::{Command, PoolMetrics, PoolState};
 use crate::config::Config;
 use crate::config::model::{BackendConfig, BackendKind, IsolationConfig, Scheduling};
 use crate::deadline::Deadline;
-use crate::isolation::{Admitted, Isolation, NoResult, Parties, Pool, Semaphore};
+use crate::isolation::{Admitted, Heard, Isolation, Manner, NoResult, Parties, Pool, Semaphore};
 use crate::metrics::{Collect, Sink};
 use crate::reason::{Cause, Reason};
+use crate::retry::Retry;
 use crate::router::Route;
 use crate::scheduling;
 use crate::upstream::{
-    Alarm, Answer, CallLimits, Caller, ConnectionLimit, OutboundRequest, ResolverTable, Server, TlsContext,
+    Alarm, Answer, CallError, CallLimits, Caller, ConnectionLimit, OutboundRequest, ResolverTable, Server, TlsContext,
 };
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -39,6 +41,7 @@ pub(crate) struct Backend {
     name: Arc<str>,
     balancer: Arc<Balancer>,
     command: Command,
+    retry: Option<Arc<Retry>>,
     isolation: Isolation<Caller>,
     /// The limits of each of its calls, but for the deadline.
     limits: CallLimits,
@@ -57,6 +60,8 @@ struct Shared {
     pool_metrics: HashMap<String, Arc<PoolMetrics>>,
     started: Instant,
     max_body: Option<u64>,
+    /// `gateway.isolation.max-wait`.
+    max_wait: Duration,
 }
 
 impl Backends {
@@ -76,6 +81,7 @@ impl Backends {
                 .collect(),
             started,
             max_body: config.gateway.client_max_body_size,
+            max_wait: config.gateway.max_wait,
         };
         let by_id = config.backends.iter().map(|(id, backend)| (id.clone(), Backend::new(backend, &shared))).collect();
         let (pools, pool_metrics) = (shared.pools.into_values(), shared.pool_metrics.into_values());
@@ -136,7 +142,8 @@ impl Backend {
         let server = |address| Server::new(config, address, total.clone(), &shared.resolver, &shared.tls);
         let isolation = match &config.isolation {
             IsolationConfig::Semaphore { max_concurrent_requests } => {
-                Isolation::Semaphore(Semaphore::new(&config.id, *max_concurrent_requests))
+                let manner = Manner { adaptive: config.adaptive, max_wait: shared.max_wait };
+                Isolation::Semaphore(Semaphore::with(&config.id, *max_concurrent_requests, manner))
             }
             IsolationConfig::Thread { pool_key } => Isolation::Pool(shared.pools[pool_key].clone()),
             IsolationConfig::None => Isolation::None,
@@ -149,6 +156,7 @@ impl Backend {
                 shared.started,
             )),
             command: Command::new(config, pool_key(config).map(|key| shared.pool_metrics[key].clone()), shared.started),
+            retry: config.retry.as_ref().map(|retry| Arc::new(Retry::new(&config.id, retry, Instant::now()))),
             isolation,
             limits: CallLimits {
                 deadline: Deadline::NEVER,
@@ -183,7 +191,7 @@ impl Backend {
         self.check_length(client.length())?;
         let run = self.command.begin(Instant::now());
         let mut run = run.ok_or_else(|| self.failure(Reason::CircuitOpen, "the circuit is open"))?;
-        let admitted = match self.admit() {
+        let admitted = match self.admit(client) {
             Ok(admitted) => admitted,
             Err(refusal) => {
                 run.end(refusal.event(), Duration::ZERO, Instant::now());
@@ -205,12 +213,15 @@ impl Backend {
         }
     }
 
-    /// A permit or a pool place, without waiting.
-    fn admit(&self) -> Result<Admitted<Caller>, Failure> {
-        self.isolation.admit().map_err(|reason| self.failed(Failure::new(reason, self.limit())))
+    /// A permit or a pool place; a semaphore's permit is waited for, where that is configured.
+    fn admit(&self, client: &dyn Client) -> Result<Admitted<Caller>, Failure> {
+        self.isolation.admit(|| client.cancel()).map_err(|why| match why {
+            NoResult::Gateway(reason) => self.failed(Failure::new(reason, self.limit())),
+            NoResult::Client(error) => error.into(),
+        })
     }
 
-    /// Sends the request to the next server in turn and waits for the head of its answer.
+    /// Sends the request to the next server in turn, to others after it if the route is retryable, and waits for the head of an answer.
     fn call(
         &self,
         admitted: &Admitted<Caller>,
@@ -228,13 +239,16 @@ impl Backend {
         let cancel = client.cancel();
         let mut client = Attended { client, route, received: record.received_octets(), max_body: self.max_body };
         let parties = Parties { local: caller, client: &mut client, deadline, cancel: &cancel };
-        let (server, limits) = (server.clone(), self.limits);
+        let again = self.again(route, server);
+        let trail = again.as_ref().map(|again| again.trail.clone());
+        let attempts = Attempts { server: server.clone(), asked, request, limits: self.limits, again };
         let outcome = admitted.call(parties, move |caller, downstream, deadline, cancel| {
-            let outcome = caller.call(&server, request, downstream, &CallLimits { deadline, ..limits }, cancel);
-            asked.note(Outcome::of(&outcome), Instant::now());
-            outcome
+            attempts.run(caller, downstream, deadline, cancel)
         });
-        record.called(admitted.waited(), &outcome);
+        record.called(admitted.waited(), &outcome, trail.as_deref());
+        if let Some(heard) = heard(&outcome) {
+            admitted.heard(heard);
+        }
         match outcome {
             Ok(answer) => answer.map_err(|error| self.failed(error.into())),
             // The caller left its pool thread at the deadline.
@@ -246,6 +260,12 @@ impl Backend {
         }
     }
 
+    /// What attempts after that on `first` need, if there may be any.
+    fn again(&self, route: &Route, first: &Arc<Server>) -> Option<Again> {
+        let retry = self.retry.as_ref().filter(|_| route.config.retryable)?.clone();
+        Some(Again { retry, balancer: self.balancer.clone(), trail: Trail::new(first) })
+    }
+
     /// The failure as one of this backend.
     pub(super) fn failed(&self, failure: Failure) -> Failure {
         Failure { backend: Some(self.config.kind), ..failure }
@@ -253,12 +273,10 @@ impl Backend {
 
     /// What is used up when it admits nothing.
     fn limit(&self) -> Cow<'static, str> {
-        match &self.config.isolation {
-            IsolationConfig::Semaphore { max_concurrent_requests } => {
-                format!("all {max_concurrent_requests} permits are taken").into()
-            }
-            IsolationConfig::Thread { pool_key } => format!("no place is free in the pool {pool_key}").into(),
-            IsolationConfig::None => "".into(),
+        match (&self.isolation, &self.config.isolation) {
+            (Isolation::Semaphore(semaphore), _) => semaphore.exhausted().into(),
+            (_, IsolationConfig::Thread { pool_key }) => format!("no place is free in the pool {pool_key}").into(),
+            _ => "".into(),
         }
     }
 
@@ -276,6 +294,7 @@ impl Collect for Backends {
             if let Isolation::Semaphore(semaphore) = &backend.isolation {
                 semaphore.collect(sink);
             }
+            backend.retry.iter().for_each(|retry| retry.collect(sink));
         }
         self.pools.iter().for_each(|pool| pool.collect(sink));
         self.servers().for_each(|server| server.collect(sink));
@@ -296,6 +315,19 @@ fn pool_metrics(config: &Config, backend: &BackendConfig, started: Instant) -> O
         key.into(),
         Arc::new(PoolMetrics::new(key, backend.command.pool_window, config.thread_pools[key].maximum_size, started)),
     ))
+}
+
+/// What the call tells an adaptive limit: an answer of any status, or that the server did not bear it. What ended by the client, by a limit
+/// of our own or by a broken answer tells nothing.
+fn heard(outcome: &Result<Result<Answer, CallError>, NoResult>) -> Option<Heard> {
+    match outcome {
+        Ok(Ok(answer)) => Some(Heard::Head { client: answer.client_waited }),
+        Ok(Err(error)) => match error.reason {
+            Reason::Timeout | Reason::ConnectTimeout | Reason::ConnectFailed => Some(Heard::Dropped),
+            _ => None,
+        },
+        Err(_) => None,
+    }
 }
 
 fn pool(config: &Config, key: &str) -> Arc<Pool<Caller>> {

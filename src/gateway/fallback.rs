@@ -31,7 +31,7 @@ pub(super) struct Failed<'a> {
 /// The head of an answer to a forwarded request.
 enum Forwarded<'r> {
     /// An upstream's, along this route.
-    Answer(&'r Arc<Route>, Answer, Admitted<Caller>),
+    Answer(&'r Arc<Route>, Box<Answer>, Admitted<Caller>),
     /// A page of the gateway's own.
     Page(Reply),
 }
@@ -106,7 +106,7 @@ impl Gateway {
         record.leads_to(backend.name());
         let outbound = OutboundRequest { method: plan.method, target: plan.target, fields: plan.fields };
         let (held, answer) = backend.ask((plan.route, outbound), &mut worker.caller, client, record)?;
-        Ok(Forwarded::Answer(plan.route, answer, held))
+        Ok(Forwarded::Answer(plan.route, Box::new(answer), held))
     }
 
     fn send_forwarded(
@@ -119,7 +119,7 @@ impl Gateway {
     ) -> Result<Ending, Failure> {
         match forwarded {
             Forwarded::Answer(route, answer, _held) => {
-                relay::relay(answer, (route, request), &mut worker.buffers, client, record)
+                relay::relay(*answer, (route, request), &mut worker.buffers, client, record)
             }
             Forwarded::Page(mut reply) => {
                 reply.fields.extend(record.extra_fields().map(|(name, value)| (name.into(), value)));

@@ -8,6 +8,7 @@
 //! Everything below is a step of it: [`crate::exchange`] plans, [`backend`] admits and calls, [`relay`] streams the answer, [`fallback`] finds
 //! another, [`pages`] are the gateway's own, [`record`] is what the log and the counters are told. Containers call it; nothing here knows which.
 
+mod attempts;
 mod backend;
 mod dashboard;
 mod debug;
@@ -16,6 +17,7 @@ mod fallback;
 mod pages;
 mod record;
 mod relay;
+mod replay;
 mod steps;
 
 pub(crate) use backend::Backends;

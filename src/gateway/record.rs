@@ -2,6 +2,7 @@
 //!
 //! A value that is passed down, never found through the thread: nothing of one request can show in the next one's line.
 
+use super::attempts::Trail;
 use super::debug;
 use crate::access_log::Entry;
 use crate::client::{ClientError, Ending, Refused, Request};
@@ -126,8 +127,13 @@ impl Record {
         &mut self.received_octets
     }
 
-    /// A call came back, with whatever outcome.
-    pub(super) fn called(&mut self, waited: Duration, outcome: &Result<Result<Answer, CallError>, NoResult>) {
+    /// A call came back, with whatever outcome; the trail is that of its attempts, where there may be several.
+    pub(super) fn called(
+        &mut self,
+        waited: Duration,
+        outcome: &Result<Result<Answer, CallError>, NoResult>,
+        trail: Option<&Trail>,
+    ) {
         self.entry.times.isolation = Some(waited);
         match outcome {
             Ok(Ok(answer)) => {
@@ -137,6 +143,10 @@ impl Record {
             }
             Ok(Err(error)) => self.marks(&error.marks),
             Err(_) => self.entry.attempts = 1,
+        }
+        if let Some(trace) = trail.map(Trail::read) {
+            self.calling(&trace.server);
+            (self.entry.attempts, self.entry.times.connect) = (trace.attempts, Some(trace.connect));
         }
     }
 

@@ -18,6 +18,7 @@ pub(crate) fn steps(config: &Config) -> Vec<FilterLine> {
     let isolated = config.backends.values().any(|backend| backend.isolation != IsolationConfig::None);
     let circuits = config.backends.values().any(|backend| backend.command.circuit.enabled);
     let falls_back = config.backends.values().any(|backend| backend.command.fallback.answer.is_some());
+    let retries = config.backends.values().any(|backend| backend.retry.is_some());
     let calls = !config.backends.is_empty();
     let acting = [
         (PRE, "portcullis::router", true),
@@ -25,6 +26,7 @@ pub(crate) fn steps(config: &Config) -> Vec<FilterLine> {
         (PRE, "portcullis::rate_limit", !config.gateway.rate_limits.routes.is_empty()),
         (ROUTE, "portcullis::command::circuit", circuits),
         (ROUTE, "portcullis::isolation", isolated),
+        (ROUTE, "portcullis::gateway::attempts", retries),
         (ROUTE, "portcullis::balance", calls),
         (ROUTE, "portcullis::upstream", calls),
         (ROUTE, "portcullis::management", forwards),
@@ -61,9 +63,9 @@ mod tests {
     #[test]
     fn what_has_nothing_to_do_is_disabled() {
         let url = "zuul.routes.a: {path: /a/**, url: 'http://h'}\n";
-        let idle = ["rate_limit", "command::circuit", "management", "gateway::fallback"];
+        let idle = ["rate_limit", "command::circuit", "gateway::attempts", "management", "gateway::fallback"];
         assert_eq!(disabled(url), idle.map(|name| format!("portcullis::{name}")));
-        let busy = "zuul.routes.s: /s/**\nzuul.routes.f: {path: /f/**, url: 'forward:/actuator'}\n\
+        let busy = "zuul.retryable: true\nzuul.routes.s: /s/**\nzuul.routes.f: {path: /f/**, url: 'forward:/actuator'}\n\
                     gateway.rate-limit.routes.s.requests: 1\ngateway.fallback.s.body: sorry\n";
         assert_eq!(disabled(busy), [""; 0]);
         let unguarded = format!("{url}gateway.compat: zuul1\n");

@@ -251,8 +251,10 @@ pub(super) fn backend(max_per_host: usize) -> BackendConfig {
         time_to_live: None,
         isolation: IsolationConfig::None,
         thread_pool_key_override: None,
+        adaptive: None,
         deadline: None,
         command: Default::default(),
+        retry: None,
         verify_tls: true,
         balance: BalanceConfig::default(),
     }

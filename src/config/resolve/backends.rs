@@ -3,7 +3,7 @@
 //! Limits are found by name, so one name can't be both kinds. How many requests at once, and for how long, is `isolation`'s affair.
 
 use super::routes::{Route, RouteList};
-use super::{address, balance, command, fallback, front, isolation};
+use super::{address, balance, command, fallback, front, isolation, limit, retry};
 use crate::config::fault::Fault;
 use crate::config::model::{
     BackendConfig, BackendKind, BalanceConfig, CommandConfig, Compat, IsolationConfig, RouteTarget, ServerAddress,
@@ -32,10 +32,11 @@ impl Backends<'_> {
                 Some(known) if known.kind == kind => {}
                 Some(_) => faults.push(Fault::error(&route.place, route.name.clone(), both(id))),
                 None => {
-                    let backend = match &route.server {
+                    let mut backend = match &route.server {
                         Some(server) => self.url(id, server, faults),
-                        None => self.service(id, faults),
+                        None => self.service(id, routes, faults),
                     };
+                    limit::set(&mut backend, self.settings, faults);
                     backends.insert(id.to_string(), Arc::new(backend));
                 }
             }
@@ -43,7 +44,7 @@ impl Backends<'_> {
         backends
     }
 
-    fn service(&self, id: &str, faults: &mut Vec<Fault>) -> BackendConfig {
+    fn service(&self, id: &str, routes: &RouteList, faults: &mut Vec<Fault>) -> BackendConfig {
         let read = Ribbon { settings: self.settings, id };
         let unit = read.text(KEEP_ALIVE_UNITS).unwrap_or_else(|| "SECONDS".into());
         let life = read.text(KEEP_ALIVE).and_then(|text| text.parse().ok().map(|n| front::in_unit(n, &unit)));
@@ -59,10 +60,12 @@ impl Backends<'_> {
             max_connections_per_host: read.amount(MAX_PER_HOST).unwrap_or(50),
             connection_request_timeout: self.connection_request_timeout(),
             time_to_live: life.or_else(|| read.time(KEEP_ALIVE)).unwrap_or(Some(Duration::from_secs(900))),
+            adaptive: None,
             deadline: strategy.deadline_of_a_service(read, faults),
             command: self.command(id, BackendKind::Service, pool_key(&isolation), faults),
             isolation,
             thread_pool_key_override: strategy.pool_key_override(),
+            retry: retry::of_a_service(read, routes, faults),
             verify_tls: true,
             balance: balance::of_a_service(read, faults),
         }
@@ -86,8 +89,10 @@ impl Backends<'_> {
             time_to_live: read.count("zuul.host.time-to-live").and_then(|number| front::in_unit(number, &unit)),
             thread_pool_key_override: None,
             isolation: if guarded { strategy.of_a_url_route(per_route) } else { IsolationConfig::None },
+            adaptive: None,
             deadline: strategy.deadline_of_a_url_route().filter(|_| guarded),
             command: self.command(id, BackendKind::Url, None, faults),
+            retry: None,
             verify_tls: read.flag("zuul.ssl-hostname-validation-enabled").unwrap_or(true),
             balance: BalanceConfig::default(),
         }
@@ -160,6 +165,8 @@ pub(super) const KEEP_ALIVE: Names = ribbon!("PoolKeepAliveTime");
 pub(super) const KEEP_ALIVE_UNITS: Names = ribbon!("PoolKeepAliveTimeUnits");
 pub(super) const RETRIES: Names = ribbon!("MaxAutoRetries");
 pub(super) const RETRIES_NEXT: Names = ribbon!("MaxAutoRetriesNextServer");
+pub(super) const ALL_OPERATIONS: Names = ribbon!("OkToRetryOnAllOperations");
+pub(super) const RETRYABLE_STATUSES: Names = ribbon!("retryableStatusCodes");
 
 /// Reads `<service>.ribbon.K`, else `ribbon.K`.
 #[derive(Clone, Copy)]
@@ -181,7 +188,7 @@ impl<'a> Ribbon<'a> {
         self.own_or_common(names, Read::words)
     }
 
-    fn flag(self, names: Names) -> Option<bool> {
+    pub(super) fn flag(self, names: Names) -> Option<bool> {
         self.own_or_common(names, Read::flag)
     }
 
@@ -210,10 +217,11 @@ pub(super) fn tell_unused(
         let of_a_backend = [
             "hystrix.command.",
             "gateway.fallback.",
+            "gateway.limits.<",
+            "gateway.ping.<",
             "zuul.eureka.",
             "<service...>.",
             "niws.loadbalancer.<",
-            "gateway.ping.<",
         ];
         let of_a_backend = of_a_backend.iter().any(|start| name.starts_with(start));
         let (known, message) = match name.starts_with("hystrix.threadpool.") {

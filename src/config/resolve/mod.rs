@@ -9,8 +9,10 @@ mod command;
 mod fallback;
 mod front;
 mod isolation;
+mod limit;
 mod management;
 mod rate_limit;
+mod retry;
 mod routes;
 mod zuul;
 
