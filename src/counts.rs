@@ -8,8 +8,8 @@ use crate::client::Refused;
 use crate::metrics::{Collect, Counter, Gauge, Held, Sink, Timer};
 use crate::reason::Reason;
 use http::Method;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Statuses that are counted each for itself.
@@ -72,6 +72,14 @@ impl Counts {
         shard.in_flight.hold()
     }
 
+    /// As [`Self::begin`], for a request that moves between threads and outlives borrows.
+    pub fn begin_shared(self: &Arc<Self>) -> InFlight {
+        let shard = self.shard_number();
+        self.shards[shard].requests.add_one();
+        self.shards[shard].in_flight.move_by(1);
+        InFlight { counts: self.clone(), shard }
+    }
+
     /// A request that had begun is at its end.
     pub fn end(&self, ended: &Ended<'_>) {
         let shard = self.shard();
@@ -100,15 +108,32 @@ impl Counts {
 
     /// The calling thread's shard.
     fn shard(&self) -> &Shard {
+        &self.shards[self.shard_number()]
+    }
+
+    fn shard_number(&self) -> usize {
         static THREADS: AtomicUsize = AtomicUsize::new(0);
         thread_local! {
             static NUMBER: usize = THREADS.fetch_add(1, Relaxed);
         }
-        &self.shards[NUMBER.with(|number| *number) % self.shards.len()]
+        NUMBER.with(|number| *number) % self.shards.len()
     }
 
     fn sum(&self, of: impl Fn(&Shard) -> u64) -> u64 {
         self.shards.iter().map(of).sum()
+    }
+}
+
+/// A request under way, in the count of those that are until it is dropped.
+pub struct InFlight {
+    counts: Arc<Counts>,
+    /// Where it was counted: it may end on another thread.
+    shard: usize,
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.counts.shards[self.shard].in_flight.move_by(-1);
     }
 }
 

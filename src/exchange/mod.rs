@@ -15,7 +15,7 @@ pub mod plan;
 mod request_fields;
 mod via;
 
-pub use answer::{answer_fields, interim_fields};
+pub use answer::{answer_fields, answer_map, interim_fields};
 pub use plan::{ALLOW, Peer, Plan, Planned, Refusal, Rules, plan};
 
 use crate::router::fields::FieldTable;

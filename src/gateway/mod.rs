@@ -8,7 +8,7 @@
 //! gateway's own, [`record`] is what the log and the counters are told. Containers call it; nothing here knows which.
 
 mod backend;
-mod debug;
+pub mod debug;
 mod downstream;
 mod pages;
 mod record;
@@ -16,7 +16,7 @@ mod relay;
 
 pub(crate) use backend::Backends;
 
-use crate::access_log::AccessLog;
+use crate::access_log::{AccessLog, Entry};
 use crate::client::{Client, ClientError, Ending, Handler, Refused, Request};
 use crate::config::Config;
 use crate::config::model::BackendKind;
@@ -95,7 +95,7 @@ impl Handler for Gateway {
     fn refused(&self, refused: &Refused) {
         self.counts.refused(refused);
         if self.log.is_on() {
-            self.log.record(record::refused(refused));
+            self.log.record(Entry::refused(refused));
         }
     }
 }

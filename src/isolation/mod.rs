@@ -10,7 +10,7 @@
 mod bell;
 mod bridge;
 mod meeting;
-mod places;
+pub mod places;
 mod pool;
 mod pool_thread;
 mod semaphore;

@@ -1,13 +1,14 @@
 //! The start, step by step: what others need comes first, what lets clients in comes last.
 
 use super::background::Background;
-use super::{EXAMPLE_WORKERS, Main, SIDE_WORKERS, Server, StartError};
+use super::{EXAMPLE_WORKERS, Main, SIDE_DRAIN, SIDE_WORKERS, Server, StartError};
 use crate::access_log::AccessLog;
 use crate::client::Handler;
 use crate::config::Config;
 use crate::config::model::{Container, ServerAddress};
 use crate::container::tiny::{TinyConfig, TinyFront};
 use crate::counts::Counts;
+use crate::deadline::Deadline;
 use crate::example::Example;
 use crate::front::{Front, FrontConfig};
 use crate::gateway::{Backends, Gateway, Parts};
@@ -22,32 +23,80 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Instant, SystemTime};
 
+/// What stands around a gateway, whoever does its input and output: its routes, its log, its counts, and the listeners beside the main
+/// one. An asynchronous gateway that is compared with this one has the same.
+pub struct Surroundings {
+    /// The routes.
+    pub router: Arc<Router>,
+    /// The access log.
+    pub log: Arc<AccessLog>,
+    /// The counts.
+    pub counts: Arc<Counts>,
+    /// What the actuator tells: [`Self::register`] fills it.
+    pub registry: Arc<Registry>,
+    /// Raised when the drain begins: readiness falls.
+    pub draining: Arc<AtomicBool>,
+    /// The gateway's own pages.
+    pub actuator: Arc<Actuator>,
+    management: Option<Front>,
+    example: Option<Front>,
+    process: Arc<ProcessMeters>,
+}
+
+impl Surroundings {
+    /// Reads the routes, opens the log, starts the management listener and the example service where they are configured.
+    ///
+    /// # Errors
+    /// [`StartError`]: a route's pattern, the log's file, an address that cannot be listened on.
+    pub fn start(config: &Config) -> Result<Self, StartError> {
+        let process = Arc::new(ProcessMeters::new(Instant::now(), SystemTime::now()));
+        let router = Arc::new(router(config)?);
+        let log = Arc::new(AccessLog::start(&config.gateway.access_log).map_err(StartError::of("the access log"))?);
+        let counts = Arc::new(Counts::new(router.routes().iter().map(|route| route.full_path.clone()).collect()));
+        let (registry, draining) = (Arc::new(Registry::default()), Arc::new(AtomicBool::new(false)));
+        let actuator = Arc::new(actuator(config, &router, &registry, &draining));
+        let example = example(config)?;
+        let management = management(config, &actuator)?;
+        Ok(Self { router, log, counts, registry, draining, actuator, management, example, process })
+    }
+
+    /// Has the actuator tell of `parts`, then of what is here.
+    pub fn register(&self, parts: impl IntoIterator<Item = Arc<dyn Collect>>) {
+        let own: [Arc<dyn Collect>; 3] = [self.counts.clone(), self.log.clone(), self.process.clone()];
+        parts.into_iter().chain(own).for_each(|part| self.registry.add(part));
+    }
+
+    /// Where the actuator listens, when it has a listener of its own.
+    pub fn management_addr(&self) -> Option<SocketAddr> {
+        self.management.as_ref().map(Front::local_addr)
+    }
+
+    /// Ends the listeners and the log; to be called when the last request is done, since people look at the actuator until then.
+    pub fn end(self) {
+        for side in [self.management, self.example].into_iter().flatten() {
+            side.drain(Deadline::after(SIDE_DRAIN));
+        }
+        self.log.close(Deadline::after(SIDE_DRAIN));
+    }
+}
+
 pub(super) fn server(config: &Config) -> Result<Server, StartError> {
     info!("starting {} (portcullis {})", config.application_name, env!("CARGO_PKG_VERSION"));
-    let started = ProcessMeters::new(Instant::now(), SystemTime::now());
-    let router = Arc::new(router(config)?);
-    let log = Arc::new(AccessLog::start(&config.gateway.access_log).map_err(StartError::of("the access log"))?);
+    let around = Surroundings::start(config)?;
     let backends = Arc::new(Backends::new(config).map_err(StartError::of("the upstream side"))?);
-    let counts = Arc::new(Counts::new(router.routes().iter().map(|route| route.full_path.clone()).collect()));
-    let (registry, draining) = (Arc::new(Registry::default()), Arc::new(AtomicBool::new(false)));
-    let actuator = Arc::new(actuator(config, &router, &registry, &draining));
     let background = Background::start(backends.clone()).map_err(StartError::of("the background thread"))?;
-    let example = example(config)?;
-    let management = management(config, &actuator)?;
     let parts = Parts {
-        router: router.clone(),
+        router: around.router.clone(),
         backends: backends.clone(),
-        actuator,
-        log: log.clone(),
-        counts: counts.clone(),
+        actuator: around.actuator.clone(),
+        log: around.log.clone(),
+        counts: around.counts.clone(),
     };
     let main = main_container(config, Arc::new(Gateway::new(config, parts)))?;
     let (front, address) = main.meters_and_address();
-    for part in [front, backends, counts, log.clone() as Arc<dyn Collect>, Arc::new(started)] {
-        registry.add(part);
-    }
-    announce(&router, address, management.as_ref());
-    Ok(Server { main, management, example, log, registry, draining, _background: background })
+    around.register([front, backends as Arc<dyn Collect>]);
+    announce(&around, address);
+    Ok(Server { main, around, _background: background })
 }
 
 fn router(config: &Config) -> Result<Router, StartError> {
@@ -132,12 +181,12 @@ impl Main {
 }
 
 /// What an operator wants to see first: each mapping, what it withholds, and where to connect.
-fn announce(router: &Router, address: SocketAddr, management: Option<&Front>) {
-    for route in router.routes() {
+fn announce(around: &Surroundings, address: SocketAddr) {
+    for route in around.router.routes() {
         info!("route {}: {}; not passed on: {}", route.config.id, route.mapping(), route.withheld_names());
     }
-    if let Some(management) = management {
-        info!("management on {}", management.local_addr());
+    if let Some(management) = around.management_addr() {
+        info!("management on {management}");
     }
     info!("listening on {address}");
 }

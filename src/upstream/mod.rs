@@ -17,7 +17,7 @@ mod buffers;
 mod cell;
 mod error;
 mod exchange;
-mod framing;
+pub mod framing;
 mod interim;
 mod lease;
 mod link;
