@@ -9,6 +9,7 @@ mod contestant;
 mod footprint;
 mod quick;
 mod table;
+pub mod twin;
 mod wrk;
 
 use clap::{Parser, Subcommand};
@@ -40,6 +41,13 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<std::ffi::OsString>,
     },
+    /// The asynchronous twin, in a process of its own: `-c FILE`, `--threads N`.
+    #[command(hide = true)]
+    AsyncGateway {
+        /// What `async-gateway` is given.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<std::ffi::OsString>,
+    },
 }
 
 /// Runs the command that the process was given.
@@ -50,6 +58,9 @@ pub fn main() -> ExitCode {
         Command::Gateway { words } => {
             let words = std::iter::once("portcullis".into()).chain(words);
             return portcullis::cli::main(words).into();
+        }
+        Command::AsyncGateway { words } => {
+            return twin::main(std::iter::once("async-gateway".into()).chain(words));
         }
     };
     match outcome {
