@@ -2,8 +2,8 @@
 
 use super::Failure;
 use super::admission::{Admission, Bound};
-use super::call::{Failed, Patience, deadline_passed, outbound, send};
-use super::lease::{Lease, Server, until};
+use super::call::{Call, outbound, within};
+use super::lease::{Lease, Server};
 use super::notes::Notes;
 use super::places::PlacePool;
 use super::upload::{Progress, Upload};
@@ -132,52 +132,42 @@ impl Backend {
         again: impl Fn(&Notes) -> Option<Plan<'r>>,
     ) -> Result<Answered, Failure> {
         let deadline = Deadline::after_some(self.config.deadline);
-        let turn = self.turn.fetch_add(1, Relaxed);
-        let server = self.servers.get(turn % self.servers.len().max(1));
-        let server = server.ok_or_else(|| Failure::new(Reason::NoServer, "no server"))?;
+        let server = self.next_server()?;
         notes.calling(&server.authority);
         let queued = Instant::now();
-        within(deadline, "waiting for a place", async { Ok(admission.turn().await) }).await?;
+        within(deadline, "waiting for a place", admission.turn()).await?;
         notes.admitted(queued.elapsed());
         let Outbound { plan, length, body } = outgoing;
         let framing = RequestFraming::of(&plan.method, length);
-        let (upload, progress) = match framing.has_body() {
-            true => {
-                let (upload, progress) = Upload::of(body, self.client_gap, self.most_body);
-                (upload, Some(progress))
-            }
-            false => (Upload::none(), None),
-        };
+        let (upload, progress) = self.upload(framing, body);
         let idempotent = plan.method.is_idempotent();
-        let mut request = outbound(plan, &server.host, framing, upload)?;
-        let mut lease = within(deadline, "taking a connection", server.lease()).await?;
-        let response = loop {
-            notes.attempted();
-            let (read_timeout, upload) = (self.config.read_timeout, progress.as_deref());
-            let failed = match send(&mut lease, request, Patience { deadline, read_timeout, progress: upload }).await {
-                Ok(response) => break response,
-                Err(failed) => failed,
-            };
-            let Failed { failure, unsent, is_abort } = failed;
-            let untouched = idempotent && progress.as_ref().is_none_or(|progress| progress.received() == 0);
-            // Once, where a kept connection failed as a stale one does and nothing can have happened twice.
-            request = match unsent {
-                Some(unsent) if lease.reused => unsent,
-                None if lease.reused && is_abort && untouched && progress.is_none() => {
-                    let plan = again(notes).ok_or_else(|| Failure::new(Reason::Internal, "the plan has gone"))?;
-                    outbound(plan, &server.host, framing, Upload::none())?
-                }
-                _ => {
-                    notes.connected(lease.connect);
-                    notes.uploaded(progress.as_ref().map_or(0, |progress| progress.received()));
-                    return Err(failure);
-                }
-            };
-            within(deadline, "connecting", lease.reopen()).await?;
-        };
-        notes.connected(lease.connect);
+        let request = outbound(plan, &server.host, framing, upload)?;
+        let lease = within(deadline, "taking a connection", server.lease()).await??;
+        let mut call = Call { lease, deadline, read_timeout: self.config.read_timeout, progress, idempotent };
+        let answered = call.answered(request, notes, |notes| {
+            let plan = again(notes).ok_or_else(|| Failure::new(Reason::Internal, "the plan has gone"))?;
+            outbound(plan, &server.host, framing, Upload::none())
+        });
+        let answered = answered.await;
+        notes.connected(call.lease.connect);
+        notes.uploaded(call.progress.as_ref().map_or(0, |progress| progress.received()));
+        let response = answered?;
         notes.answered_by_upstream(response.status());
-        Ok(Answered { response, lease, progress })
+        Ok(Answered { response, lease: call.lease, progress: call.progress })
+    }
+
+    fn next_server(&self) -> Result<&Arc<Server>, Failure> {
+        let turn = self.turn.fetch_add(1, Relaxed);
+        let server = self.servers.get(turn % self.servers.len().max(1));
+        server.ok_or_else(|| Failure::new(Reason::NoServer, "no server"))
+    }
+
+    fn upload(&self, framing: RequestFraming, body: Incoming) -> (Upload, Option<Arc<Progress>>) {
+        if !framing.has_body() {
+            return (Upload::none(), None);
+        }
+        let (upload, progress) = Upload::of(body, self.client_gap, self.most_body);
+        (upload, Some(progress))
     }
 
     fn limit(&self) -> Cow<'static, str> {
@@ -188,19 +178,6 @@ impl Backend {
             IsolationConfig::Thread { pool_key } => format!("no place is free in the pool {pool_key}").into(),
             IsolationConfig::None => "".into(),
         }
-    }
-}
-
-/// What `doing` comes to, unless the deadline passes before.
-async fn within<T>(
-    deadline: Deadline,
-    doing: &str,
-    what: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
-    tokio::select! {
-        biased;
-        done = what => done,
-        () = until(deadline) => Err(deadline_passed(doing)),
     }
 }
 

@@ -36,6 +36,7 @@ pub(super) struct Gateway {
 }
 
 /// What answers a request.
+#[expect(clippy::large_enum_variant, reason = "it is there for a moment; a box would be an allocation a request")]
 enum Answer<'r> {
     Own(Reply),
     Upstream { route: &'r Arc<Route>, answered: Answered, admission: Admission, read_timeout: Option<Duration> },

@@ -15,8 +15,7 @@ mod run;
 mod upstream;
 
 use crate::support::socket::listen;
-use crate::support::twin;
-use bench::twin::Twin;
+use crate::support::{TestTwin, twin};
 use corpus::Declined;
 use run::{Lane, Limits, play_all};
 use std::time::Duration;
@@ -33,17 +32,17 @@ fn the_twin_meets_the_corpus_but_for_what_hyper_decides() {
         assert!(cases.iter().any(|case| case.id == entry.id), "{} is no case", entry.id);
         assert!(!entry.reason.is_empty(), "{} has no reason", entry.id);
     }
-    let (twins, lanes): (Vec<Twin>, Vec<Lane>) = (0..LANES).map(|_| lane()).unzip();
+    let (twins, lanes): (Vec<TestTwin>, Vec<Lane>) = (0..LANES).map(|_| lane()).unzip();
     let verdicts = play_all(lanes, &cases);
     assert_eq!(verdicts.len(), cases.len());
     let is_listed = |id: &str| listed.iter().any(|entry| entry.id == id);
     let wrong = verdicts.iter().filter(|verdict| verdict.passes() == is_listed(&verdict.id));
     let wrong: Vec<String> = wrong.map(ToString::to_string).collect();
     assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
-    drop(twins);
+    twins.iter().for_each(TestTwin::assert_quiet);
 }
 
-fn lane() -> (Twin, Lane) {
+fn lane() -> (TestTwin, Lane) {
     let (listener, address) = listen();
     let twin = twin(&format!(
         "zuul:\n  sensitive-headers: ''\n  host.socketTimeoutMillis: {}\n  routes.up: {{path: /**, url: 'http://{address}'}}\n\
@@ -51,6 +50,6 @@ fn lane() -> (Twin, Lane) {
         LIMITS.upstream_timeout.as_millis(),
         LIMITS.header_timeout.as_millis()
     ));
-    let lane = Lane::new(twin.address(), Upstream::start(listener, LIMITS.upstream_timeout), LIMITS);
+    let lane = Lane::new(twin.0.address(), Upstream::start(listener, LIMITS.upstream_timeout), LIMITS);
     (twin, lane)
 }

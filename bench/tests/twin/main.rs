@@ -5,3 +5,9 @@ mod support;
 
 /// The corpus, played by the same runner.
 mod conformance;
+
+/// Limits of one.
+mod limits;
+
+/// Bodies and ends.
+mod streaming;
