@@ -7,6 +7,7 @@ mod backend;
 mod child;
 mod contestant;
 mod footprint;
+pub mod parity;
 mod quick;
 mod table;
 pub mod twin;
@@ -27,6 +28,8 @@ struct Arguments {
 enum Command {
     /// Throughput and latency beside nginx and beside no proxy; memory and threads with idle connections and large bodies.
     Quick(quick::Options),
+    /// Whether portcullis and its asynchronous twin do the same, request by request; prints what differs.
+    Parity,
     /// The backend that `quick` starts for itself: one thread, answers at once or after a delay.
     #[command(hide = true)]
     Backend {
@@ -54,6 +57,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Quick(options) => quick::run(&options),
+        Command::Parity => parity::run(),
         Command::Backend { delay_ms } => backend::serve(std::time::Duration::from_millis(delay_ms)),
         Command::Gateway { words } => {
             let words = std::iter::once("portcullis".into()).chain(words);

@@ -11,3 +11,6 @@ mod limits;
 
 /// Bodies and ends.
 mod streaming;
+
+/// The same as portcullis, request by request.
+mod parity;
