@@ -79,15 +79,16 @@ fn proxied(config: &Config, head: &RequestHead, plan: &Plan<'_>) -> Outcome {
     let servers: &[ServerAddress] = servers.map_or(&[], |servers| servers);
     let mut dropped: Vec<String> = head.fields().map(|(name, _)| text(name).to_ascii_lowercase()).collect();
     dropped.retain(|name| name != "host" && !plan.fields.contains_key(name));
-    let host =
-        servers.first().filter(|_| !plan.fields.contains_key(HOST)).map(|server| ("host".into(), server.authority()));
-    let fields = plan.fields.iter().map(|(name, value)| (name.to_string(), text(value.as_bytes())));
+    let fields = plan.fields.iter().filter_map(|(name, value)| match (name, value.as_bytes()) {
+        (&HOST, b"") => Some((name.to_string(), servers.first()?.authority())),
+        (_, value) => Some((name.to_string(), text(value))),
+    });
     Outcome::Proxied {
         route: named(plan.route),
         servers: servers.iter().map(address).collect(),
         backend,
         request: format!("{} {}", plan.method, text(&plan.target)),
-        fields: host.into_iter().chain(fields).collect(),
+        fields: fields.collect(),
         dropped,
     }
 }

@@ -71,7 +71,8 @@ pub struct Plan<'r> {
     pub method: Method,
     /// The target in origin-form: the octets that came, without what is stripped, behind the url's own path.
     pub target: Bytes,
-    /// The fields to send, but for those that frame the body; Host only with `zuul.add-host-header`.
+    /// The fields to send, but for those that frame the body. Host is the first of them: with `zuul.add-host-header` the client's, else
+    /// [`OF_THE_SERVER`](super::OF_THE_SERVER).
     pub fields: HeaderMap,
     /// Whether the answer is to carry `X-Zuul-Debug-Header`.
     pub debug: bool,

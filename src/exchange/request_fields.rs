@@ -15,6 +15,9 @@ use bytes::Bytes;
 use http::header::{HOST, MAX_FORWARDS, VIA};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 
+/// The value of Host that stands for the server's own authority, which is known when one is chosen.
+pub const OF_THE_SERVER: &str = "";
+
 /// All of them.
 pub(super) fn request_fields(
     route: &Route,
@@ -22,10 +25,13 @@ pub(super) fn request_fields(
     head: &RequestHead,
     peer: &Peer,
 ) -> Result<HeaderMap, Refusal> {
+    // Room for ours: Host, five of X-Forwarded-*, Via.
+    let mut fields = HeaderMap::with_capacity(head.fields().len() + 7);
+    // It stands first, whose it will be.
+    fields.append(HOST, HeaderValue::from_static(OF_THE_SERVER));
     let mut passage = Passage {
         named: Named::of(framing::connection_options(head), &route.request_fields),
-        // Room for ours: five of X-Forwarded-*, Via, Host.
-        fields: HeaderMap::with_capacity(head.fields().len() + 7),
+        fields,
         inbound: Inbound::default(),
         host: None,
         passes: 0,
@@ -104,7 +110,8 @@ impl Passage<'_> {
                 forwarding.insert_into(&mut self.fields);
             }
             if adds_host {
-                self.append(HOST, asked.host)?;
+                let host = HeaderValue::from_maybe_shared(asked.host);
+                self.fields.insert(HOST, host.map_err(|_| Refusal::bad_request("Host holds control characters"))?);
             }
         }
         if adds_via {

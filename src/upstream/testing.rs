@@ -279,6 +279,9 @@ pub(super) fn server(origin: &Origin) -> Arc<Server> {
 
 pub(super) fn request(method: &str, target: &'static str, fields: &[(&str, &str)]) -> OutboundRequest {
     let mut map = HeaderMap::new();
+    if !fields.iter().any(|(name, _)| *name == "host") {
+        map.append(http::header::HOST, HeaderValue::from_static(""));
+    }
     for (name, value) in fields {
         map.append(name.parse::<HeaderName>().unwrap(), HeaderValue::from_bytes(value.as_bytes()).unwrap());
     }
