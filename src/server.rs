@@ -4,6 +4,7 @@
 mod background;
 mod start;
 
+use crate::balance::Pinger;
 use crate::config::Config;
 use crate::container::tiny::TinyFront;
 use crate::deadline::Deadline;
@@ -31,6 +32,7 @@ pub struct Server {
     main: Main,
     around: Surroundings,
     _background: Background,
+    _pingers: Vec<Pinger>,
 }
 
 /// The container that takes the clients' connections.

@@ -58,7 +58,7 @@ pub enum Outcome {
 
 /// Explains what would become of the request.
 pub fn explain(config: &Config, router: &Router, head: &RequestHead, peer: &Peer) -> Explanation {
-    let rules = Rules::new(&config.zuul);
+    let rules = Rules::new(config);
     let path = MatchPath::read(head.path(), router.reading()).ok();
     let matched_as =
         path.as_ref().filter(|path| path.text().as_bytes() != path.raw()).map(|path| path.text().to_owned());

@@ -35,6 +35,8 @@ pub(super) fn request_fields(
         inbound: Inbound::default(),
         host: None,
         passes: 0,
+        believes: rules.believes(peer),
+        joins: rules.add_proxy_headers,
         route,
         head,
     };
@@ -54,6 +56,10 @@ struct Passage<'a> {
     host: Option<Bytes>,
     /// How often the request came through a gateway of our name.
     passes: usize,
+    /// Whether the peer is to be believed about those before it.
+    believes: bool,
+    /// Whether what they said is joined with our own word.
+    joins: bool,
 }
 
 impl Passage<'_> {
@@ -61,7 +67,8 @@ impl Passage<'_> {
         match self.route.request_fields.treatment(name) {
             Some(Treatment::Drop) => {}
             Some(Treatment::Host) => self.host = Some(self.head.value_bytes(index)),
-            Some(Treatment::Forwarded(field)) => self.inbound.add(field, self.head.value_bytes(index)),
+            Some(Treatment::Forwarded(_) | Treatment::Forwarding) if !self.believes => {}
+            Some(Treatment::Forwarded(field)) if self.joins => self.inbound.add(field, self.head.value_bytes(index)),
             Some(Treatment::Via) => {
                 self.passes += via::own_members(value);
                 self.pass(index, name)?;
@@ -71,8 +78,8 @@ impl Passage<'_> {
             Some(Treatment::Credentials) if !value.iter().all(|&octet| is_visible(octet)) => {
                 return Err(Refusal::bad_request("Authorization holds octets beyond ASCII"));
             }
-            Some(Treatment::Credentials) | None if self.named.contains(name) => {}
-            Some(Treatment::Credentials) | None => self.pass(index, name)?,
+            Some(_) | None if self.named.contains(name) => {}
+            Some(_) | None => self.pass(index, name)?,
         }
         Ok(())
     }

@@ -85,6 +85,7 @@ pub(super) fn server(config: &Config) -> Result<Server, StartError> {
     let around = Surroundings::start(config)?;
     let backends = Arc::new(Backends::new(config).map_err(StartError::of("the upstream side"))?);
     let background = Background::start(backends.clone()).map_err(StartError::of("the background thread"))?;
+    let pingers = backends.start_pings().map_err(StartError::of("the threads that ping"))?;
     let parts = Parts {
         router: around.router.clone(),
         backends: backends.clone(),
@@ -96,7 +97,7 @@ pub(super) fn server(config: &Config) -> Result<Server, StartError> {
     let (front, address) = main.meters_and_address();
     around.register([front, backends as Arc<dyn Collect>]);
     announce(&around, address);
-    Ok(Server { main, around, _background: background })
+    Ok(Server { main, around, _background: background, _pingers: pingers })
 }
 
 fn router(config: &Config) -> Result<Router, StartError> {
@@ -116,7 +117,8 @@ fn actuator(config: &Config, router: &Arc<Router>, registry: &Arc<Registry>, dra
     Actuator::new(&config.management, sources)
 }
 
-/// What is known of backends without asking them: their servers. Nobody probes these, so their state is unknown, and counts for nothing.
+/// What is known of backends without asking them: their servers. What pings find is told by gauges, and is each rule's affair: here their
+/// state is unknown, and counts for nothing.
 fn backends_component(config: &Config) -> Component {
     let details = config.backends.values().map(|backend| {
         let servers: Vec<String> = backend.servers.iter().map(ServerAddress::authority).collect();

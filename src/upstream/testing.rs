@@ -5,7 +5,7 @@ use super::{
 };
 use crate::cancel::Cancel;
 use crate::client::{BodyLength, ClientError, Downstream, Woken};
-use crate::config::model::{BackendConfig, BackendKind, IsolationConfig, Scheme, ServerAddress};
+use crate::config::model::{BackendConfig, BackendKind, BalanceConfig, IsolationConfig, Scheme, ServerAddress};
 use crate::deadline::Deadline;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -252,6 +252,7 @@ pub(super) fn backend(max_per_host: usize) -> BackendConfig {
         isolation: IsolationConfig::None,
         deadline: None,
         verify_tls: true,
+        balance: BalanceConfig::default(),
     }
 }
 

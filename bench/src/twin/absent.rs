@@ -3,7 +3,7 @@
 //! The list says what the twin has. A key that acts in portcullis and is not here is absent by that alone, so a feature that portcullis
 //! gains later is told without anybody thinking of the twin.
 
-use portcullis::config::model::{IsolationConfig, Scheme};
+use portcullis::config::model::{BalancingRule, IsolationConfig, Scheme};
 use portcullis::config::{Config, Loaded, Place, catalogue};
 use std::io;
 
@@ -29,7 +29,15 @@ const HERE: &[&str] = &[
     "management.**",
     "zuul.prefix",
     "zuul.strip-prefix",
-    "zuul.routes.**",
+    "zuul.routes.<id>",
+    "zuul.routes.<id>.id",
+    "zuul.routes.<id>.path",
+    "zuul.routes.<id>.service-id",
+    "zuul.routes.<id>.url",
+    "zuul.routes.<id>.location",
+    "zuul.routes.<id>.strip-prefix",
+    "zuul.routes.<id>.sensitive-headers",
+    "zuul.routes.<id>.custom-sensitive-headers",
     "zuul.add-proxy-headers",
     "zuul.add-host-header",
     "zuul.ignored-patterns",
@@ -72,6 +80,8 @@ const HERE: &[&str] = &[
     "hystrix.threadpool.<key...>.queueSizeRejectionThreshold",
     "gateway.compat",
     "gateway.client.max-body-size",
+    "gateway.trusted-proxies",
+    "gateway.encoded-delimiters.<id>",
     "gateway.access-log.format",
     "gateway.access-log.file",
     "gateway.example.port",
@@ -92,13 +102,19 @@ const OF_THREADS: &[&str] = &[
     "hystrix.threadpool.<key...>.keepAliveTimeMinutes",
 ];
 
+/// What portcullis does unless it is written otherwise, and the twin never: the key, and the value that makes them alike.
+const ON_BY_DEFAULT: &[(&str, &str, &str)] = &[
+    ("gateway.client.min-rate", "0", "a least rate of clients"),
+    ("hystrix.command.<key...>.circuitBreaker.enabled", "false", "a circuit breaker"),
+];
+
 /// One line for each thing that the configuration asks for and the twin does otherwise or not at all.
 pub fn from(loaded: &Loaded) -> Vec<String> {
     let mut lines = Vec::new();
     for property in loaded.properties.properties.iter().filter(|property| property.origin != Place::Default) {
-        let acts = catalogue().iter().any(|key| key.name == property.key && key.acts());
         let key = property.key.strip_prefix("<service...>.").unwrap_or(property.key);
-        if !acts || HERE.iter().any(|here| covers(here, key)) {
+        let is_alike = ON_BY_DEFAULT.iter().any(|(name, off, _)| *name == key && property.value == *off);
+        if !acts(property.key) || is_alike || HERE.iter().any(|here| covers(here, key)) {
             continue;
         }
         lines.push(match OF_THREADS.contains(&key) {
@@ -106,28 +122,43 @@ pub fn from(loaded: &Loaded) -> Vec<String> {
             false => format!("not in the twin: {}", property.name),
         });
     }
-    lines.extend(otherwise(&loaded.config));
+    lines.extend(by_default(loaded));
+    lines.extend(of_the_model(&loaded.config));
     lines
 }
 
+fn acts(name: &str) -> bool {
+    catalogue().iter().any(|key| key.name == name && key.acts())
+}
+
 /// What holds without being written.
-fn otherwise(config: &Config) -> Vec<String> {
+fn by_default(loaded: &Loaded) -> impl Iterator<Item = String> {
+    let is_written = |name: &str| {
+        let written = loaded.properties.properties.iter().filter(|property| property.origin != Place::Default);
+        written.into_iter().any(|property| property.key == name)
+    };
+    let silent = ON_BY_DEFAULT.iter().filter(move |(name, ..)| acts(name) && !is_written(name));
+    silent.map(|(name, off, what)| format!("not in the twin: {what}, which is on unless {name} is {off}"))
+}
+
+/// What only the resolved configuration tells.
+fn of_the_model(config: &Config) -> Vec<String> {
     let mut lines = Vec::new();
-    if config.gateway.client_min_rate > 0 {
-        lines.push(
-            "not in the twin: gateway.client.min-rate; clients are bounded by the connection timeout alone".into(),
-        );
-    }
     if config.server.keep_alive_timeout != Some(config.server.connection_timeout) {
-        lines.push(
-            "not in the twin: a keep-alive timeout of its own; the connection timeout holds between requests".into(),
-        );
+        lines.push("not in the twin: a keep-alive timeout other than the connection timeout".into());
     }
-    let by_places =
-        config.backends.values().filter(|backend| matches!(backend.isolation, IsolationConfig::Thread { .. }));
-    lines.extend(
-        by_places.map(|backend| format!("THREAD is counted as places in the twin, without threads: {}", backend.id)),
-    );
+    for backend in config.backends.values() {
+        if matches!(backend.isolation, IsolationConfig::Thread { .. }) {
+            lines.push(format!("THREAD is counted as places in the twin, without threads: {}", backend.id));
+        }
+        if backend.servers.len() > 1 && backend.balance.rule != BalancingRule::RoundRobin {
+            let rule = backend.balance.rule.name();
+            lines.push(format!(
+                "not in the twin: {rule}; the servers of {} are asked in turn, whatever they answer",
+                backend.id
+            ));
+        }
+    }
     lines
 }
 
@@ -154,24 +185,46 @@ pub(super) fn refuse(config: &Config) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    const PLAIN: &str = "zuul.routes.up: {path: /**, url: 'http://127.0.0.1:1'}\ngateway.client.min-rate: 0\n";
+    const PLAIN: &str = "zuul.routes.up: {path: /**, url: 'http://127.0.0.1:1'}\n";
+    const ALIKE: &str = "gateway.client.min-rate: 0\nhystrix.command.default.circuitBreaker.enabled: false\n";
 
     #[track_caller]
-    fn check(more: &str, expected: &[&str]) {
-        let loaded = portcullis::config::load_str(&format!("{PLAIN}{more}")).unwrap();
+    fn check(yaml: &str, expected: &[&str]) {
+        let loaded = portcullis::config::load_str(&format!("{PLAIN}{yaml}")).unwrap();
         assert_eq!(from(&loaded), expected);
     }
 
     #[test]
     fn what_is_not_here_is_told_and_what_is_here_is_not() {
-        check("", &["not in the twin: gateway.client.min-rate"]);
-        let rate = "not in the twin: gateway.client.min-rate";
-        check("management.server.port: 0\nzuul.sensitive-headers: ''\nribbon.ReadTimeout: 5\n", &[rate]);
+        let alike = |more: &str| format!("{ALIKE}{more}");
+        check(ALIKE, &[]);
+        check(&alike("management.server.port: 0\nzuul.sensitive-headers: ''\nribbon.ReadTimeout: 5\n"), &[]);
         let pool = "no counterpart in the twin, which has no worker threads: server.tomcat.max-threads";
-        check("server.tomcat.max-threads: 5\n", &[rate, pool]);
-        check("server.tomcat.max-swallow-size: 5\n", &[rate, "not in the twin: server.tomcat.max-swallow-size"]);
+        check(&alike("server.tomcat.max-threads: 5\n"), &[pool]);
+        check(&alike("server.tomcat.max-swallow-size: 5\n"), &["not in the twin: server.tomcat.max-swallow-size"]);
         // What does nothing in portcullis either is its own warning's affair.
-        check("zuul.set-content-length: true\n", &[rate]);
+        check(&alike("zuul.set-content-length: true\n"), &[]);
+    }
+
+    #[test]
+    fn every_key_that_is_listed_is_one_of_portcullis() {
+        let by_default = ON_BY_DEFAULT.iter().map(|(name, ..)| name);
+        for name in HERE.iter().chain(OF_THREADS).chain(by_default) {
+            let known = |key: &portcullis::config::Key| {
+                covers(name, key.name.strip_prefix("<service...>.").unwrap_or(key.name)) || key.name == *name
+            };
+            assert!(catalogue().iter().any(known), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_on_by_default_is_told_until_it_is_turned_off() {
+        let loaded = portcullis::config::load_str(PLAIN).unwrap();
+        let expected = ON_BY_DEFAULT.iter().filter(|(name, ..)| acts(name)).count();
+        assert_eq!(from(&loaded).len(), expected);
+        assert!(from(&loaded)[0].ends_with("which is on unless gateway.client.min-rate is 0"), "{:?}", from(&loaded));
+        let loaded = portcullis::config::load_str(&format!("{PLAIN}gateway.client.min-rate: 9\n")).unwrap();
+        assert!(from(&loaded).contains(&"not in the twin: gateway.client.min-rate".to_owned()));
     }
 
     #[test]
@@ -182,6 +235,9 @@ mod tests {
             "zuul: {ribbon-isolation-strategy: THREAD, routes: {svc: {path: /**}}}\nsvc.ribbon.listOfServers: 'a:1'\n";
         let loaded = portcullis::config::load_str(yaml).unwrap();
         assert!(refuse(&loaded.config).is_ok());
+        let two = portcullis::config::load_str("zuul.routes.svc: {path: /**}\nsvc.ribbon.listOfServers: 'a:1,b:1'\n")
+            .unwrap();
+        assert!(from(&two).iter().any(|line| line.contains("the servers of svc are asked in turn")));
         assert!(from(&loaded).contains(&"THREAD is counted as places in the twin, without threads: svc".to_owned()));
     }
 }

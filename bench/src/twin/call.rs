@@ -4,7 +4,7 @@ use super::Failure;
 use super::lease::{Lease, until};
 use super::notes::Notes;
 use super::upload::{Progress, Upload};
-use http::header::{CONTENT_LENGTH, HOST};
+use http::header::CONTENT_LENGTH;
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Request, Response, Uri};
 use hyper::body::Incoming;
@@ -12,6 +12,7 @@ use portcullis::deadline::Deadline;
 use portcullis::exchange::Plan;
 use portcullis::reason::{Cause, Reason};
 use portcullis::upstream::framing::{RequestFraming, strip};
+use portcullis::upstream::name_host;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -57,9 +58,7 @@ pub(super) fn outbound(
         RequestFraming::Exactly(length) => drop(fields.insert(CONTENT_LENGTH, length.into())),
         RequestFraming::Silent | RequestFraming::Chunked => {}
     }
-    if !fields.contains_key(HOST) {
-        fields.insert(HOST, host.clone());
-    }
+    name_host(&mut fields, host);
     let mut request = Request::new(upload);
     *request.method_mut() = method;
     *request.uri_mut() = Uri::from(target);

@@ -47,7 +47,7 @@ impl Gateway {
         Self {
             judge: Judge::new(config),
             router: around.router.clone(),
-            rules: Rules::new(&config.zuul),
+            rules: Rules::new(config),
             backends,
             actuator: around.actuator.clone(),
             actuator_here: config.management.port.is_none(),
