@@ -45,21 +45,22 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Adds what differs.
+/// What differs.
 pub(super) fn outcomes(
     probe: &Probe,
     (left, ours): (&Party, &Outcome),
     (right, theirs): (&Party, &Outcome),
-    into: &mut Vec<Difference>,
-) {
+) -> Vec<Difference> {
+    let mut found = Vec::new();
     let mut add = |place, aspects: (Aspects, Aspects)| {
         for (aspect, ours, theirs) in differing(aspects) {
             let (left, right) = ((left.name.clone(), ours), (right.name.clone(), theirs));
-            into.push(Difference { probe: probe.name.into(), place, aspect, left, right });
+            found.push(Difference { probe: probe.name.into(), place, aspect, left, right });
         }
     };
     add(Place::Answer, (of_answer(&ours.answer), of_answer(&theirs.answer)));
     add(Place::Upstream, (of_requests(&ours.seen), of_requests(&theirs.seen)));
+    found
 }
 
 /// Everything that is compared of a message, as text.
@@ -138,8 +139,7 @@ mod tests {
 
     #[track_caller]
     fn check(ours: &Outcome, theirs: &Outcome, expected: &[&str]) {
-        let mut found = Vec::new();
-        outcomes(&probes(Scope::Plain)[0], (&party("a"), ours), (&party("b"), theirs), &mut found);
+        let found = outcomes(&probes(Scope::Plain)[0], (&party("a"), ours), (&party("b"), theirs));
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert_eq!(found, expected);
     }

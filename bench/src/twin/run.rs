@@ -51,6 +51,7 @@ impl Twin {
     /// An address that cannot be listened on, a log file, a route's pattern; also a configuration that the twin cannot serve at all.
     pub fn start(config: &Config, threads: Option<usize>) -> io::Result<Self> {
         absent::refuse(config)?;
+        portcullis::front::raise_descriptors();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(threads.unwrap_or(cores))

@@ -62,6 +62,21 @@ fn an_answer_that_breaks_off_is_not_ended_as_if_it_were_whole() {
 }
 
 #[test]
+fn a_client_that_does_not_read_loses_its_connection_and_frees_what_it_held() {
+    let origin = TestOrigin::scripted(|talk| {
+        talk.read_request();
+        talk.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+        while talk.send([b'x'; 64 * 1024]) {}
+    });
+    let twin = twin(&format!("{}server.tomcat.connection-timeout: 100ms\n", url(&origin)));
+    let mut client = twin.client();
+    client.send("GET / HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+    wait::until("it is given up", || twin.metric("portcullis.requests.failed", "client_aborted") == 1.0);
+    twin.assert_quiet();
+    wait::until("the upstream connection is closed", || origin.open_connections() == 0);
+}
+
+#[test]
 fn a_drain_lets_the_running_request_finish_and_cuts_it_when_time_is_up() {
     let (release, gate) = unbounded();
     let origin = TestOrigin::gated(gate);
