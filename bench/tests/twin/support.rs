@@ -8,6 +8,8 @@ pub(crate) mod client;
 pub(crate) mod message;
 #[path = "../../../tests/it/support/origin.rs"]
 pub(crate) mod origin;
+#[path = "../../../tests/it/support/parts.rs"]
+pub(crate) mod parts;
 #[path = "../../../tests/it/support/socket.rs"]
 pub(crate) mod socket;
 #[path = "../../../tests/it/support/wait.rs"]
