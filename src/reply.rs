@@ -8,7 +8,7 @@ mod accept;
 mod error;
 mod zuul1;
 
-pub use error::{ErrorAnswers, Failure, canned_refusal, head_error, retry_after};
+pub use error::{ErrorAnswers, Failure, canned_refusal, head_error, head_reply, retry_after};
 
 use crate::client::{Client, Ending};
 use crate::wire::head::RequestHead;

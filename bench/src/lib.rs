@@ -7,8 +7,10 @@ mod backend;
 mod child;
 mod contestant;
 mod footprint;
+pub mod parity;
 mod quick;
 mod table;
+pub mod twin;
 mod wrk;
 
 use clap::{Parser, Subcommand};
@@ -26,6 +28,8 @@ struct Arguments {
 enum Command {
     /// Throughput and latency beside nginx and beside no proxy; memory and threads with idle connections and large bodies.
     Quick(quick::Options),
+    /// Whether portcullis and its asynchronous twin do the same, request by request; prints what differs.
+    Parity,
     /// The backend that `quick` starts for itself: one thread, answers at once or after a delay.
     #[command(hide = true)]
     Backend {
@@ -40,16 +44,27 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<std::ffi::OsString>,
     },
+    /// The asynchronous twin, in a process of its own: `-c FILE`, `--threads N`.
+    #[command(hide = true)]
+    AsyncGateway {
+        /// What `async-gateway` is given.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<std::ffi::OsString>,
+    },
 }
 
 /// Runs the command that the process was given.
 pub fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Quick(options) => quick::run(&options),
+        Command::Parity => parity::run(),
         Command::Backend { delay_ms } => backend::serve(std::time::Duration::from_millis(delay_ms)),
         Command::Gateway { words } => {
             let words = std::iter::once("portcullis".into()).chain(words);
             return portcullis::cli::main(words).into();
+        }
+        Command::AsyncGateway { words } => {
+            return twin::main(std::iter::once("async-gateway".into()).chain(words));
         }
     };
     match outcome {

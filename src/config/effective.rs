@@ -18,6 +18,8 @@ pub struct Effective {
 /// One property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Property {
+    /// The key's name in the catalogue, ids not filled in.
+    pub key: &'static str,
     /// Its name, as the catalogue spells it.
     pub name: String,
     /// Its value, placeholders resolved, secrets masked.
@@ -43,13 +45,22 @@ pub(crate) fn effective(settings: &Settings) -> Effective {
     let written = settings.iter().map(|setting| {
         let name =
             if setting.key.name.ends_with("**") { setting.name.clone() } else { named(setting.key.name, &setting.ids) };
-        Property { value: masked(&name, &setting.value.text()), name, origin: setting.place.clone() }
+        Property {
+            key: setting.key.name,
+            value: masked(&name, &setting.value.text()),
+            name,
+            origin: setting.place.clone(),
+        }
     });
     let is_set = |name: &str| settings.iter().any(|setting| setting.key.name == name);
     let unset = |key: &&super::Key| !is_set(key.name) && !former_name(key.name).is_some_and(is_set);
     let defaults = catalogue().iter().filter(|key| !key.default.is_empty() && !key.name.contains('<')).filter(unset);
-    let defaults =
-        defaults.map(|key| Property { name: key.name.into(), value: key.default.into(), origin: Place::Default });
+    let defaults = defaults.map(|key| Property {
+        key: key.name,
+        name: key.name.into(),
+        value: key.default.into(),
+        origin: Place::Default,
+    });
     Effective { properties: written.chain(defaults).collect() }
 }
 

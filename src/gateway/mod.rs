@@ -11,7 +11,7 @@
 mod attempts;
 mod backend;
 mod dashboard;
-mod debug;
+pub mod debug;
 mod downstream;
 mod fallback;
 mod pages;
@@ -23,7 +23,7 @@ mod steps;
 pub(crate) use backend::Backends;
 pub(crate) use steps::steps;
 
-use crate::access_log::AccessLog;
+use crate::access_log::{AccessLog, Entry};
 use crate::client::{Client, ClientError, Ending, Handler, Refused, Request};
 use crate::command::Event;
 use crate::config::Config;
@@ -107,7 +107,7 @@ impl Handler for Gateway {
     fn refused(&self, refused: &Refused) {
         self.counts.refused(refused);
         if self.log.is_on() {
-            self.log.record(record::refused(refused));
+            self.log.record(Entry::refused(refused));
         }
     }
 }

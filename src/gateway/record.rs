@@ -5,7 +5,7 @@
 use super::attempts::Trail;
 use super::debug;
 use crate::access_log::Entry;
-use crate::client::{ClientError, Ending, Refused, Request};
+use crate::client::{ClientError, Ending, Request};
 use crate::counts::Ended;
 use crate::exchange::Plan;
 use crate::isolation::NoResult;
@@ -207,17 +207,6 @@ impl Record {
     pub(super) fn into_entry(self, request: Request) -> Entry {
         Entry { head: Some(request.head), ..self.entry }
     }
-}
-
-/// The log's entry for a request that no handler saw.
-pub(super) fn refused(refused: &Refused) -> Entry {
-    let (age, now) = (refused.since.elapsed(), SystemTime::now());
-    let mut entry = Entry::new(now.checked_sub(age).unwrap_or(now), refused.peer);
-    entry.status = refused.told().map(|status| status.as_u16());
-    entry.reason = Some(refused.reason);
-    entry.detail = Some(refused.detail.clone()).filter(|detail| !detail.is_empty());
-    entry.times.total = Some(age);
-    entry
 }
 
 #[cfg(test)]

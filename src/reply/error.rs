@@ -97,9 +97,14 @@ impl ErrorAnswers {
 
 /// The complete answer to a head that can't be served, whatever `gateway.compat` says; the connection closes after it.
 pub fn head_error(error: &HeadError, now: SystemTime) -> Vec<u8> {
+    head_reply(error, now).closing_octets(now)
+}
+
+/// The same, for servers that write heads themselves.
+pub fn head_reply(error: &HeadError, now: SystemTime) -> Reply {
     let (reason, message) = (error.reason(), error.to_string());
     let body = Body { reason: Some(reason.name()), ..Body::of(error.status(), &message, now) };
-    with_reason(body.reply(Form::Json), reason, None).closing_octets(now)
+    with_reason(body.reply(Form::Json), reason, None)
 }
 
 /// The complete answer to a connection whose request was not read: `retry_after` in seconds, for reasons that ask to retry. The connection
