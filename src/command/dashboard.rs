@@ -2,7 +2,8 @@
 //!
 //! Members that have no meaning here have Hystrix's own defaults, since dashboards refuse an event without them: collapsed and cached
 //! requests, the emits of observable commands, request cache and log, and permits under thread isolation. Differences: the rolling counts
-//! run without a listener; `99.5` is that percentile (Hystrix tells the 99th in its place); a command without a deadline has the timeout 0.
+//! run without a listener; `99.5` is that percentile (Hystrix tells the 99th in its place); a command without a deadline has the timeout 0;
+//! the permits of a limit that moves are its ceiling.
 
 use super::{CircuitState, Command, Counts, Event, Latencies, PoolMetrics};
 use crate::config::model::{IsolationConfig, ThreadPoolConfig};
@@ -340,6 +341,13 @@ mod tests {
         }
         tell_command(&command, &mut out, origin + Duration::from_millis(999), wall(1_796_033_282_175));
         assert_eq!(out, concat!(include_str!("dashboard/command.txt"), "\n"), "as a running Zuul told it");
+    }
+
+    #[test]
+    fn the_permits_of_a_moving_limit_are_its_ceiling() {
+        let yaml = "zuul.routes.product-service: /p/**\ngateway.limits.product-service: {law: vegas, ceiling: 90}\n";
+        let permits = |yaml: &str| Properties::of(&command(yaml, None, Instant::now())).permits;
+        assert_eq!((permits(yaml), permits("zuul.routes.product-service: /p/**")), (90, 100));
     }
 
     #[test]
