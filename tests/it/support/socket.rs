@@ -34,7 +34,10 @@ pub(crate) fn listen() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-/// A port that nobody listens on; for parts that must be told one, and for refused connections.
+/// Nobody listens there, and the system picks that port for nobody: connects are refused for as long as a test lasts.
+pub(crate) const DEAD: &str = "127.0.0.1:1";
+
+/// A port that nobody listens on yet; for parts that must be told one.
 pub(crate) fn free_port() -> u16 {
     listen().1.port()
 }
