@@ -7,6 +7,7 @@ mod backend;
 mod child;
 mod contestant;
 mod footprint;
+mod peers;
 mod quick;
 mod table;
 mod wrk;
@@ -26,12 +27,26 @@ struct Arguments {
 enum Command {
     /// Throughput and latency beside nginx and beside no proxy; memory and threads with idle connections and large bodies.
     Quick(quick::Options),
+    /// Who can take part, and with which limits; and building the Java originals.
+    Peers {
+        #[command(subcommand)]
+        action: peers::Action,
+    },
     /// The backend that `quick` starts for itself: one thread, answers at once or after a delay.
     #[command(hide = true)]
     Backend {
         /// Milliseconds before each answer on /product/slow.
         #[arg(long, default_value_t = 50)]
         delay_ms: u64,
+    },
+    /// Becomes another program, which is ended when the process that wanted it ends.
+    #[command(hide = true)]
+    Tied {
+        /// The process that wants it.
+        parent: u32,
+        program: std::ffi::OsString,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<std::ffi::OsString>,
     },
     /// The gateway, in a process of its own: the arguments are those of `portcullis`.
     #[command(hide = true)]
@@ -46,7 +61,9 @@ enum Command {
 pub fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Quick(options) => quick::run(&options),
+        Command::Peers { action } => peers::run(&action),
         Command::Backend { delay_ms } => backend::serve(std::time::Duration::from_millis(delay_ms)),
+        Command::Tied { parent, program, arguments } => child::become_tied(parent, &program, &arguments),
         Command::Gateway { words } => {
             let words = std::iter::once("portcullis".into()).chain(words);
             return portcullis::cli::main(words).into();

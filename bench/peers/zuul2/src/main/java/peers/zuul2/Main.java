@@ -1,0 +1,6 @@
+package peers.zuul2;
+
+public final class Main {
+    public static void main(String[] words) {
+    }
+}
