@@ -17,11 +17,17 @@ pub(super) const HAPROXY: Contestant = Contestant {
     launch: run,
 };
 
+/// Its number of connections follows the limit of open files, and a higher one is refused at the start.
 /// Its timeouts are without bound unless given, of which it warns; those of Debian's haproxy.cfg count as stock.
 const KNOBS: &[Knob] = &[
     Knob::new(Stage::Backlog, "defaults.backlog", Told::Default("as maxconn"), Told::Value("10000")),
-    Knob::new(Stage::Connections, "global.maxconn", Told::Default("by open files"), Told::Value("30000")),
-    Knob::new(Stage::Connections, "defaults.maxconn", Told::Default("as global.maxconn"), Told::Value("30000")),
+    Knob::new(Stage::Connections, "global.maxconn", Told::Default("by open files"), Told::Default("by open files")),
+    Knob::new(
+        Stage::Connections,
+        "defaults.maxconn",
+        Told::Default("as global.maxconn"),
+        Told::Default("as global.maxconn"),
+    ),
     Knob::new(Stage::Workers, "global.nbthread", Told::Default("one per processor"), Told::Processors),
     Knob::new(Stage::Queue, "defaults.timeout queue", Told::Default("as timeout connect"), Told::Value("30s")),
     Knob::new(Stage::Upstream, "defaults.http-reuse", Told::Default("safe"), Told::Value("always")),

@@ -17,7 +17,8 @@ pub(crate) fn project_folder(project: &str) -> PathBuf {
 
 /// Where Maven's output goes.
 pub(crate) fn output_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/peers")
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    workspace.unwrap_or(Path::new(".")).join("target/peers")
 }
 
 /// What Maven makes of the project.

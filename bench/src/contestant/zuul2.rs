@@ -15,30 +15,21 @@ pub(super) const ZUUL2: Contestant = Contestant {
 };
 
 const KNOBS: &[Knob] = &[
-    Knob::new(
-        Stage::Connections,
-        "-Dzuul.server.connection.max.requests",
-        Told::Default("20000"),
-        Told::Value("2147483647"),
-    ),
-    Knob::new(
-        Stage::Workers,
-        "-Dzuul.server.netty.threads.worker",
-        Told::Default("one per processor"),
-        Told::Processors,
-    ),
-    Knob::new(Stage::Upstream, "-D<service>.ribbon.MaxConnectionsPerHost", Told::Default("50"), Told::Value("20000")),
-    Knob::new(Stage::Upstream, "-D<service>.ribbon.MaxTotalConnections", Told::Default("200"), Told::Value("20000")),
-    Knob::new(
-        Stage::Isolation,
-        "-Dzuul.origin.<service>.concurrency.max.requests",
-        Told::Default("200"),
-        Told::Value("20000"),
-    ),
-    Knob::new(Stage::Timeout, "-D<service>.ribbon.ReadTimeout", Told::Default("5000"), Told::Value("30000")),
-    // Without it, the header and the body of a POST wait 40 ms for each other on a kept connection.
+    Knob::new(Stage::Connections, "-Dserver.connection.max", Told::Default("20000"), Told::Default("20000")),
+    Knob::new(Stage::KeepAlive, "-Dserver.connection.max.requests", Told::Default("20000"), UNBOUNDED),
+    Knob::new(Stage::Workers, "-Dzuul.server.netty.threads.worker", PER_PROCESSOR, Told::Processors),
+    Knob::new(Stage::Isolation, "-Dzuul.origin.<service>.concurrency.max.requests", Told::Default("200"), MANY),
+    Knob::new(Stage::Upstream, "-D<service>.ribbon.MaxConnectionsPerHost", Told::Default("50"), MANY),
+    Knob::new(Stage::Upstream, "-D<service>.netty.client.perServerWaterline", Told::Default("4"), MANY),
+    Knob::new(Stage::Upstream, "-D<service>.netty.client.maxRequestsPerConnection", Told::Default("1000"), UNBOUNDED),
+    // Without it, the head and the body of a POST wait 40 ms for each other on a kept connection.
     Knob::new(Stage::Upstream, "-D<service>.netty.client.TcpNoDelay", Told::Default("false"), Told::Value("true")),
+    Knob::new(Stage::Timeout, "-D<service>.ribbon.ReadTimeout", Told::Default("5000"), Told::Value("30000")),
 ];
+
+const MANY: Told = Told::Value("20000");
+const UNBOUNDED: Told = Told::Value("2147483647");
+const PER_PROCESSOR: Told = Told::Default("one per processor");
 
 fn run(launch: &Launch<'_>) -> io::Result<(SocketAddr, Option<Running>)> {
     java::run(launch, "zuul2", (17, 25), |address| {

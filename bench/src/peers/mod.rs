@@ -7,11 +7,18 @@ use std::fs::File;
 use std::io;
 use std::process::{Command, Stdio};
 
+mod check;
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
     /// Everyone who can take part, and the limits in their path as they come and as they are equalised, side by side.
     List,
+    /// Starts each one that can take part, in both configurations, and has it pass requests on.
+    Check {
+        /// Only these contestants.
+        contestants: Vec<String>,
+    },
     /// Builds the Java originals with Maven, into target/peers; it fetches some 200 MB the first time.
     Build {
         /// Only these projects of bench/peers.
@@ -23,6 +30,7 @@ pub(crate) enum Action {
 pub(crate) fn run(action: &Action) -> io::Result<()> {
     match action {
         Action::List => all().for_each(list),
+        Action::Check { contestants } => check::run(contestants)?,
         Action::Build { projects } if projects.is_empty() => build_all(java::PROJECTS)?,
         Action::Build { projects } => build_all(&projects.iter().map(String::as_str).collect::<Vec<_>>())?,
     }
