@@ -6,6 +6,7 @@
 mod backend;
 mod child;
 mod contestant;
+mod fidelity;
 mod footprint;
 mod peers;
 mod quick;
@@ -32,6 +33,8 @@ enum Command {
         #[command(subcommand)]
         action: peers::Action,
     },
+    /// The same requests to a running Zuul 1 and to portcullis: every difference is known and meant, or told.
+    Fidelity(fidelity::Options),
     /// The backend that `quick` starts for itself: one thread, answers at once or after a delay.
     #[command(hide = true)]
     Backend {
@@ -61,6 +64,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Quick(options) => quick::run(&options),
+        Command::Fidelity(options) => fidelity::run(&options),
         Command::Peers { action } => peers::run(&action),
         Command::Backend { delay_ms } => backend::serve(std::time::Duration::from_millis(delay_ms)),
         Command::Tied { parent, program, arguments } => child::become_tied(parent, &program, &arguments),

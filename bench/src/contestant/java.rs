@@ -27,7 +27,7 @@ pub(crate) fn jar(project: &str) -> PathBuf {
 }
 
 /// Ready if the jar is built and there is a Java that can run it.
-pub(super) fn find(project: &str, oldest: u32, newest: u32) -> Availability {
+pub(crate) fn find(project: &str, oldest: u32, newest: u32) -> Availability {
     if java(oldest, newest).is_none() {
         let why = format!("no Java between {oldest} and {newest} was found in JAVA_HOME, /usr/lib/jvm or on the path");
         return Availability::Missing { why, how: format!("Debian: apt-get install openjdk-{oldest}-jdk-headless") };
@@ -85,6 +85,13 @@ pub(super) fn run(
     command.current_dir(launch.folder()?).args(launch.limits.iter().filter_map(option));
     command.arg("-jar").arg(jar(project)).args(arguments(address)?);
     Ok((address, Some(Running::at(command, address, &launch.log_path())?)))
+}
+
+/// How Spring Boot is told where its file is.
+pub(crate) fn location(file: &Path) -> OsString {
+    let mut argument = OsString::from("--spring.config.location=file:");
+    argument.push(file);
+    argument
 }
 
 /// How Java itself is told the limit, if it is one of Java's own.

@@ -181,7 +181,7 @@ pub(crate) fn named(name: &str) -> Option<&'static Contestant> {
 }
 
 /// For programs that can't be told to pick a port: one that was free a moment ago.
-fn free_address() -> io::Result<SocketAddr> {
+pub(crate) fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }
 

@@ -99,14 +99,7 @@ const WEBFLUX: &[Knob] = &[
 /// Starts a Spring Cloud Gateway.
 fn run(launch: &Launch<'_>, project: &str, javas: (u32, u32)) -> io::Result<(SocketAddr, Option<Running>)> {
     let family = if project == "gateway-webflux" { "webflux" } else { "webmvc" };
-    java::run(launch, project, javas, |address| Ok(vec![location(&write_properties(launch, family, address)?)]))
-}
-
-/// How Spring Boot is told where its file is.
-pub(super) fn location(file: &std::path::Path) -> std::ffi::OsString {
-    let mut argument = std::ffi::OsString::from("--spring.config.location=file:");
-    argument.push(file);
-    argument
+    java::run(launch, project, javas, |address| Ok(vec![java::location(&write_properties(launch, family, address)?)]))
 }
 
 /// Writes `application.properties`: the address, the routes in the dialect of `routes`, and every limit that is told.

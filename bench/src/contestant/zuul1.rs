@@ -1,6 +1,6 @@
 //! Zuul 1 as Spring Cloud Hoxton packages it: service routes with semaphores or with pools, and url routes.
 
-use super::spring::{MEMORY, PLATFORM, TOMCAT, location, write_properties};
+use super::spring::{MEMORY, PLATFORM, TOMCAT, write_properties};
 use super::{Contestant, Family, Knob, Launch, Stage, Told, java};
 use crate::child::Running;
 use std::io;
@@ -34,7 +34,9 @@ const ZUUL1: Contestant = Contestant {
 };
 
 fn run(launch: &Launch<'_>, routes: &str) -> io::Result<(SocketAddr, Option<Running>)> {
-    java::run(launch, "zuul1", (17, 25), |address| Ok(vec![location(&write_properties(launch, routes, address)?)]))
+    java::run(launch, "zuul1", (17, 25), |address| {
+        Ok(vec![java::location(&write_properties(launch, routes, address)?)])
+    })
 }
 
 const SEMAPHORE: &[Knob] =
