@@ -16,6 +16,7 @@
 //! | which route is hit, what is stripped | [`router`] |
 //! | where a header is stripped or added | [`exchange`], [`router::fields`] |
 //! | where a permit is taken | [`isolation`] |
+//! | where a server is chosen, or passed over | [`balance`] |
 //! | where a timeout is set | [`deadline`], [`upstream`] |
 //! | where a failure becomes a status | [`reason`], [`reply`] |
 

@@ -59,7 +59,7 @@ reasons! {
     PoolFull = "pool_full", 503;
     /// The service's circuit is open.
     CircuitOpen = "circuit_open", 503;
-    /// The service has no server.
+    /// The service has no server, or its rule finds none that is up.
     NoServer = "no_server", 503;
     /// No upstream connection came free within `zuul.host.connection-request-timeout-millis`.
     UpstreamPoolTimeout = "upstream_pool_timeout", 503;

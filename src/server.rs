@@ -5,6 +5,7 @@ mod background;
 mod start;
 
 use crate::access_log::AccessLog;
+use crate::balance::Pinger;
 use crate::config::Config;
 use crate::container::tiny::TinyFront;
 use crate::deadline::Deadline;
@@ -36,6 +37,7 @@ pub struct Server {
     registry: Arc<Registry>,
     draining: Arc<AtomicBool>,
     _background: Background,
+    _pingers: Vec<Pinger>,
 }
 
 /// The container that takes the clients' connections.

@@ -3,6 +3,8 @@
 //! First every fault, each on a line of its own with file, line and key; then, if there is none, routes, the limits of every stage in the
 //! order in which a request meets them, the threads there can be, and advice. It binds no port and resolves no name.
 
+mod balance;
+
 use super::{Exit, print, tell};
 use crate::config::model::{BackendConfig, BackendKind, Container, IsolationConfig};
 use crate::config::{self, Config, Sources};
@@ -113,6 +115,7 @@ fn backend_limits(out: &mut String, config: &Config, backend: &BackendConfig) {
     line("connect", span(backend.connect_timeout));
     line("read", bound(backend.read_timeout));
     line("deadline", bound(backend.deadline));
+    balance::lines(backend).into_iter().for_each(|(what, value)| line(what, value));
 }
 
 fn pool(config: &Config, key: &str) -> String {
@@ -127,7 +130,7 @@ fn threads(out: &mut String, config: &Config) {
     let pools: usize = config.thread_pools.values().map(|pool| pool.maximum_size).sum();
     let management = config.management.port.map_or(0, |_| FRONT_THREADS + server::SIDE_WORKERS);
     let example = config.gateway.example.as_ref().map_or(0, |_| FRONT_THREADS + server::EXAMPLE_WORKERS);
-    let others = FIXED_THREADS + FRONT_THREADS + management + example;
+    let others = FIXED_THREADS + FRONT_THREADS + management + example + balance::threads(config);
     let most = config.server.max_threads + pools + others;
     let _ = writeln!(
         out,
@@ -235,6 +238,28 @@ mod tests {
         says(base, &["limits of service s (no server):", "RibbonCommand: 10 to 10 threads, no queue\n"]);
         let queue = format!("{base}hystrix.threadpool.default.maxQueueSize: 9\n");
         says(&queue, &["RibbonCommand: 10 to 10 threads, queue 9 (refuses from 5)\n"]);
+    }
+
+    #[test]
+    fn the_choice_among_servers_is_told() {
+        let service = "zuul.routes.s: /s/**\ns.ribbon.listOfServers: h:1,h:2\n";
+        let default = [
+            "limits of service s (h:1, h:2):",
+            "  rule                         ZoneAvoidanceRule\n",
+            "  blackout of a server         after 3 connection failures in a row: 10s, doubling up to 30s\n",
+            "  ping                         none\n",
+        ];
+        says(service, &default);
+        let rule = "s.ribbon.NFLoadBalancerRuleClassName: com.netflix.loadbalancer.WeightedResponseTimeRule\n";
+        let ping = "s.ribbon.NFLoadBalancerPingClassName: PingUrl\ngateway.ping.path: /up\n";
+        let more = [
+            "  rule                         WeightedResponseTimeRule\n",
+            "  new weights                  every 30s\n",
+            "  ping                         GET /up every 30s, up if 200 within 2s\n",
+            "threads: at most 209 (200 workers, 0 in isolation pools, 9 others)\n",
+        ];
+        says(&format!("{service}{rule}{ping}"), &more);
+        assert!(!report_on(ONE).contains("  rule "));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //!
 //! Pure: a [`Config`] in, sentences out.
 
+mod balance;
+
 use super::model::{BackendConfig, BackendKind, Config, IsolationConfig, RouteConfig, RouteTarget, ThreadPoolConfig};
 use std::fmt;
 
@@ -28,6 +30,7 @@ pub fn advice(config: &Config) -> Vec<Advice> {
         shared_pool(config),
         connections(config),
         servers(config),
+        balance::balancing(config),
         thresholds(config),
         headers(config),
     ];
@@ -220,6 +223,29 @@ mod tests {
             "zuul.sensitive-headers:\nzuul.routes.s: /s/**\nribbon.MaxConnectionsPerHost: 100\n",
             &["s.ribbon.listOfServers: no servers"],
         );
+    }
+
+    #[test]
+    fn choices_without_effect_are_named() {
+        let one = |keys: &str| QUIET.replace('}', &format!(", {keys}}}"));
+        let two = |keys: &str| one(keys).replace("h:1", "'h:1,h:2'");
+        let rule = |name: &str| format!("NFLoadBalancerRuleClassName: {name}");
+        let choice = "s.ribbon.NFLoadBalancerRuleClassName: BestAvailableRule has one server to choose from";
+        check(&one(&rule("BestAvailableRule")), &[choice]);
+        check(&two(&rule("BestAvailableRule")), &[]);
+        check(&one(&rule("RoundRobinRule")), &[]);
+        let ping = "NFLoadBalancerPingClassName: PingUrl";
+        let (unheeded, path) =
+            ("s.ribbon.NFLoadBalancerPingClassName: ZoneAvoidanceRule asks", "gateway.ping.s.path: ");
+        check(&two(ping), &[unheeded, path]);
+        check(&format!("{}gateway.ping.path: /up\n", two(ping)), &[unheeded]);
+        check(&two(&format!("{ping}, {}", rule("RoundRobinRule"))), &[path]);
+        let limit = |n: usize| two(&format!("ActiveConnectionsLimit: {n}"));
+        check(&limit(100), &["s.ribbon.ActiveConnectionsLimit: 100 is never passed by 100 permits"]);
+        check(&limit(49), &["s.ribbon.ActiveConnectionsLimit: it holds for 98 of 100 requests at once"]);
+        check(&limit(50), &[]);
+        let blind = format!("ActiveConnectionsLimit: 50, {}", rule("RandomRule"));
+        check(&two(&blind), &["s.ribbon.ActiveConnectionsLimit: RandomRule does not look at it"]);
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! The resolved configuration: plain data with Spring's names and defaults (Boot 2.3, Hoxton; `zuul.*` as in ZuulProperties).
 
 mod backend;
+mod balance;
 mod gateway;
 mod management;
 mod server;
 mod zuul;
 
 pub use backend::{BackendConfig, BackendKind, IsolationConfig, Scheme, ServerAddress, ThreadPoolConfig};
+pub use balance::{BalanceConfig, BalancingRule, BlackoutConfig, PingConfig};
 pub use gateway::{AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, Scheduling};
 pub use management::{EndpointExposure, ManagementConfig, ShowDetails};
 pub use server::{IncludeMessage, Relaxed, ServerConfig, Shutdown};

@@ -134,8 +134,15 @@ impl Reading<'_> {
         };
         let place = Place::File(self.path.clone(), Some(line));
         let name = format!("routeDefinitionList.{id}");
-        let config =
-            RouteConfig { id, path, target: target.target, strip_prefix, retryable: false, sensitive_headers: None };
+        let config = RouteConfig {
+            id,
+            path,
+            target: target.target,
+            strip_prefix,
+            retryable: false,
+            sensitive_headers: None,
+            rejects_encoded_delimiters: false,
+        };
         Some((written.order, Route { config, server: target.server, place, name }))
     }
 

@@ -58,7 +58,7 @@ pub enum Outcome {
 
 /// Explains what would become of the request.
 pub fn explain(config: &Config, router: &Router, head: &RequestHead, peer: &Peer) -> Explanation {
-    let rules = Rules::new(&config.zuul);
+    let rules = Rules::new(config);
     let path = MatchPath::read(head.path(), router.reading()).ok();
     let matched_as =
         path.as_ref().filter(|path| path.text().as_bytes() != path.raw()).map(|path| path.text().to_owned());
@@ -79,15 +79,16 @@ fn proxied(config: &Config, head: &RequestHead, plan: &Plan<'_>) -> Outcome {
     let servers: &[ServerAddress] = servers.map_or(&[], |servers| servers);
     let mut dropped: Vec<String> = head.fields().map(|(name, _)| text(name).to_ascii_lowercase()).collect();
     dropped.retain(|name| name != "host" && !plan.fields.contains_key(name));
-    let host =
-        servers.first().filter(|_| !plan.fields.contains_key(HOST)).map(|server| ("host".into(), server.authority()));
-    let fields = plan.fields.iter().map(|(name, value)| (name.to_string(), text(value.as_bytes())));
+    let fields = plan.fields.iter().filter_map(|(name, value)| match (name, value.as_bytes()) {
+        (&HOST, b"") => Some((name.to_string(), servers.first()?.authority())),
+        (_, value) => Some((name.to_string(), text(value))),
+    });
     Outcome::Proxied {
         route: named(plan.route),
         servers: servers.iter().map(address).collect(),
         backend,
         request: format!("{} {}", plan.method, text(&plan.target)),
-        fields: host.into_iter().chain(fields).collect(),
+        fields: fields.collect(),
         dropped,
     }
 }

@@ -17,6 +17,7 @@ mod via;
 
 pub use answer::{answer_fields, interim_fields};
 pub use plan::{ALLOW, Peer, Plan, Planned, Refusal, Rules, plan};
+pub use request_fields::OF_THE_SERVER;
 
 use crate::router::fields::FieldTable;
 

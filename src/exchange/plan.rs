@@ -4,12 +4,13 @@
 //! it refuses is a [`Refusal`], what it does not route is for the gateway's own pages.
 
 use super::request_fields::{max_forwards, request_fields};
-use crate::config::model::ZuulConfig;
+use crate::config::Config;
 use crate::reason::Reason;
-use crate::router::{MatchPath, Route, Router};
+use crate::router::{MatchPath, Route, Router, holds_encoded_delimiter};
 use crate::wire::head::RequestHead;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
+use ipnet::IpNet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -34,6 +35,8 @@ pub struct Rules {
     pub add_proxy_headers: bool,
     /// `zuul.add-host-header`.
     pub add_host_header: bool,
+    /// `gateway.trusted-proxies`; `None` is everybody.
+    pub trusted_proxies: Option<Vec<IpNet>>,
     /// `zuul.include-debug-header`.
     pub include_debug_header: bool,
     /// `zuul.debug.request`.
@@ -71,7 +74,8 @@ pub struct Plan<'r> {
     pub method: Method,
     /// The target in origin-form: the octets that came, without what is stripped, behind the url's own path.
     pub target: Bytes,
-    /// The fields to send, but for those that frame the body; Host only with `zuul.add-host-header`.
+    /// The fields to send, but for those that frame the body. Host is the first of them: with `zuul.add-host-header` the client's, else
+    /// [`OF_THE_SERVER`](super::OF_THE_SERVER).
     pub fields: HeaderMap,
     /// Whether the answer is to carry `X-Zuul-Debug-Header`.
     pub debug: bool,
@@ -100,6 +104,9 @@ pub fn plan<'r>(router: &'r Router, rules: &Rules, head: &RequestHead, peer: &Pe
     let path = MatchPath::read(head.path(), router.reading());
     let path = path.map_err(|fault| Refusal::bad_request(&fault.to_string()))?;
     let Some(found) = router.find(&path) else { return Ok(Planned::None) };
+    if found.route.config.rejects_encoded_delimiters && holds_encoded_delimiter(head.path()) {
+        return Err(Refusal::bad_request("the path holds an encoded delimiter"));
+    }
     let target = found.target(&head.origin_form_bytes(), &path);
     if found.route.is_forward() {
         return Ok(Planned::Forward { route: found.route, path: target });
@@ -115,14 +122,22 @@ pub fn plan<'r>(router: &'r Router, rules: &Rules, head: &RequestHead, peer: &Pe
 
 impl Rules {
     /// Takes them from the configuration.
-    pub fn new(zuul: &ZuulConfig) -> Self {
+    pub fn new(config: &Config) -> Self {
+        let zuul = &config.zuul;
         Self {
+            trusted_proxies: config.gateway.trusted_proxies.clone(),
             add_proxy_headers: zuul.add_proxy_headers,
             add_host_header: zuul.add_host_header,
             include_debug_header: zuul.include_debug_header,
             debug_request: zuul.debug_request,
             debug_parameter: zuul.debug_parameter.clone(),
         }
+    }
+
+    /// Whether what the peer says about those before it is passed on.
+    pub(super) fn believes(&self, peer: &Peer) -> bool {
+        let client = peer.remote.ip().to_canonical();
+        self.trusted_proxies.as_ref().is_none_or(|trusted| trusted.iter().any(|network| network.contains(&client)))
     }
 
     /// `DebugFilter`: the parameter's value has to be `true`, in lower case.

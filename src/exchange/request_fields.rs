@@ -15,6 +15,9 @@ use bytes::Bytes;
 use http::header::{HOST, MAX_FORWARDS, VIA};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 
+/// The value of Host that stands for the server's own authority, which is known when one is chosen.
+pub const OF_THE_SERVER: &str = "";
+
 /// All of them.
 pub(super) fn request_fields(
     route: &Route,
@@ -22,13 +25,18 @@ pub(super) fn request_fields(
     head: &RequestHead,
     peer: &Peer,
 ) -> Result<HeaderMap, Refusal> {
+    // Room for ours: Host, five of X-Forwarded-*, Via.
+    let mut fields = HeaderMap::with_capacity(head.fields().len() + 7);
+    // It stands first, whose it will be.
+    fields.append(HOST, HeaderValue::from_static(OF_THE_SERVER));
     let mut passage = Passage {
         named: Named::of(framing::connection_options(head), &route.request_fields),
-        // Room for ours: five of X-Forwarded-*, Via, Host.
-        fields: HeaderMap::with_capacity(head.fields().len() + 7),
+        fields,
         inbound: Inbound::default(),
         host: None,
         passes: 0,
+        believes: rules.believes(peer),
+        joins: rules.add_proxy_headers,
         route,
         head,
     };
@@ -48,6 +56,10 @@ struct Passage<'a> {
     host: Option<Bytes>,
     /// How often the request came through a gateway of our name.
     passes: usize,
+    /// Whether the peer is to be believed about those before it.
+    believes: bool,
+    /// Whether what they said is joined with our own word.
+    joins: bool,
 }
 
 impl Passage<'_> {
@@ -55,7 +67,8 @@ impl Passage<'_> {
         match self.route.request_fields.treatment(name) {
             Some(Treatment::Drop) => {}
             Some(Treatment::Host) => self.host = Some(self.head.value_bytes(index)),
-            Some(Treatment::Forwarded(field)) => self.inbound.add(field, self.head.value_bytes(index)),
+            Some(Treatment::Forwarded(_) | Treatment::Forwarding) if !self.believes => {}
+            Some(Treatment::Forwarded(field)) if self.joins => self.inbound.add(field, self.head.value_bytes(index)),
             Some(Treatment::Via) => {
                 self.passes += via::own_members(value);
                 self.pass(index, name)?;
@@ -65,8 +78,8 @@ impl Passage<'_> {
             Some(Treatment::Credentials) if !value.iter().all(|&octet| is_visible(octet)) => {
                 return Err(Refusal::bad_request("Authorization holds octets beyond ASCII"));
             }
-            Some(Treatment::Credentials) | None if self.named.contains(name) => {}
-            Some(Treatment::Credentials) | None => self.pass(index, name)?,
+            Some(_) | None if self.named.contains(name) => {}
+            Some(_) | None => self.pass(index, name)?,
         }
         Ok(())
     }
@@ -104,7 +117,8 @@ impl Passage<'_> {
                 forwarding.insert_into(&mut self.fields);
             }
             if adds_host {
-                self.append(HOST, asked.host)?;
+                let host = HeaderValue::from_maybe_shared(asked.host);
+                self.fields.insert(HOST, host.map_err(|_| Refusal::bad_request("Host holds control characters"))?);
             }
         }
         if adds_via {

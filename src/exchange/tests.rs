@@ -33,6 +33,7 @@ impl Setup {
             strip_prefix,
             retryable: false,
             sensitive_headers: None,
+            rejects_encoded_delimiters: false,
         };
         let routes = vec![route("product", false), route("api", true)];
         let peer =
@@ -57,22 +58,25 @@ impl Setup {
     }
 
     fn refusal(&self, lines: &[u8]) -> Refusal {
-        plan(&self.router(), &Rules::new(&self.config.zuul), &head(lines), &self.peer).unwrap_err()
+        plan(&self.router(), &Rules::new(&self.config), &head(lines), &self.peer).unwrap_err()
     }
 
     /// Target and fields of what goes upstream.
     fn planned(&self, octets: &[u8]) -> (String, HeaderMap) {
         let router = self.router();
-        match plan(&router, &Rules::new(&self.config.zuul), &head(octets), &self.peer) {
+        match plan(&router, &Rules::new(&self.config), &head(octets), &self.peer) {
             Ok(Planned::Proxy(plan)) => (String::from_utf8(plan.target.to_vec()).unwrap(), plan.fields),
             other => panic!("{other:?}"),
         }
     }
 
-    /// The fields of a plain GET with these lines, Host included, as lines again.
+    /// The fields of a plain GET with these lines, as lines again: all but a Host that is the server's.
     fn sent(&self, lines: &str) -> Vec<String> {
         let (_, fields) = self.planned(format!("GET /product/list HTTP/1.1\r\n{lines}\r\n").as_bytes());
-        listed(&fields)
+        let mut lines = listed(&fields);
+        assert!(lines[0].starts_with("host:"), "{lines:?}");
+        lines.retain(|line| *line != format!("host: {OF_THE_SERVER}"));
+        lines
     }
 
     /// The same without what the gateway adds to every request.
@@ -226,6 +230,55 @@ fn forwarded_fields_are_joined_as_in_zuul() {
     }
 }
 
+/// HDR-10: who is not trusted is not believed, and is named all the same.
+#[test]
+fn strangers_are_not_believed_about_those_before_them() {
+    let lines = format!(
+        "{HOST}X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-Host: a.test\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Port: 1\r\n\
+         X-Forwarded-Prefix: /p\r\nForwarded: for=6.6.6.6\r\n"
+    );
+    let mut setup = default();
+    setup.config.gateway.trusted_proxies = Some(vec!["10.0.0.0/8".parse().unwrap(), "2001:db8::/32".parse().unwrap()]);
+    for (peer, trusted) in [
+        ("10.1.2.3:1", true),
+        ("11.1.2.3:1", false),
+        ("[2001:db8::1]:1", true),
+        ("[2001:db9::1]:1", false),
+        ("[::ffff:10.0.0.1]:1", true),
+    ] {
+        let setup = Setup { config: setup.config.clone(), ..default() }.with_peer(peer, false);
+        let (_, fields) = setup.planned(format!("GET /api/x HTTP/1.1\r\n{lines}\r\n").as_bytes());
+        assert_eq!(fields.contains_key("forwarded"), trusted, "{peer}");
+        let ip = setup.peer.remote.ip().to_canonical().to_string();
+        let expected = match trusted {
+            true => [&format!("6.6.6.6, {ip}"), "a.test,gw.example:8103", "https,http", "1,8103", "/p/api"],
+            false => [&*ip, "gw.example:8103", "http", "8103", "/api"],
+        };
+        check_forwarded(&setup, &lines, expected);
+    }
+    setup.config.zuul.add_proxy_headers = false;
+    setup.peer.remote = "192.0.2.1:1".parse().unwrap();
+    check_forwarded(&setup, &lines, [""; 5]);
+    setup.config.gateway.trusted_proxies = None;
+    check_forwarded(&setup, &lines, ["6.6.6.6", "a.test", "https", "1", "/p"]);
+}
+
+/// PATH-13: what a lenient upstream could read as another path is refused where a route says so.
+#[test]
+fn encoded_delimiters_are_for_the_route_to_judge() {
+    let mut setup = default();
+    setup.config.routes[0].rejects_encoded_delimiters = true;
+    for code in ["%2F", "%2f", "%5C", "%3b", "%3F", "%23"] {
+        let target = |route: &str| format!("GET /{route}/a{code}b?c=%2F HTTP/1.1\r\n{HOST}\r\n");
+        assert_eq!(setup.refusal(target("product").as_bytes()).reason, Reason::BadRequest, "{code}");
+        assert_eq!(setup.planned(target("api").as_bytes()).0, format!("/a{code}b?c=%2F"));
+    }
+    assert_eq!(
+        setup.planned(format!("GET /product/a%20b?c=%2F HTTP/1.1\r\n{HOST}\r\n").as_bytes()).0,
+        "/product/a%20b?c=%2F"
+    );
+}
+
 /// Zuul looks at the first line of a field only and loses the others; it adds nothing when the peer's address occurs anywhere in the
 /// value (`1.2.3.4` in `11.2.3.44`), so that the last member could be forged; an empty For becomes `, 127.0.0.1`.
 #[test]
@@ -306,7 +359,8 @@ fn an_ignored_forwarded_field_is_not_added_either() {
 /// A4: the upstream gets its own name, unless the client's is asked for; then without a default port.
 #[test]
 fn host_is_the_clients_only_on_request() {
-    assert!(!default().planned(format!("GET /product/x HTTP/1.1\r\n{HOST}\r\n").as_bytes()).1.contains_key("host"));
+    let (_, fields) = default().planned(format!("GET /product/x HTTP/1.1\r\n{HOST}\r\n").as_bytes());
+    assert_eq!(fields["host"], OF_THE_SERVER);
     let setup = Setup::new(ZuulConfig { add_host_header: true, ..ZuulConfig::default() });
     let host = |octets: &[u8]| setup.planned(octets).1["host"].to_str().unwrap().to_owned();
     assert_eq!(
@@ -326,7 +380,7 @@ fn absolute_targets_become_origin_form() {
     let root = Setup::new(ZuulConfig::default());
     let planned = plan(
         &root.router(),
-        &Rules::new(&root.config.zuul),
+        &Rules::new(&root.config),
         &head(b"GET http://gw?q=1 HTTP/1.1\r\nHost: gw\r\n\r\n"),
         &root.peer,
     )
@@ -365,7 +419,7 @@ fn methods_are_for_the_upstream_but_for_trace_and_options_to_ourselves() {
     let router = setup.router();
     let ask = |line: &str| {
         let octets = format!("{line} HTTP/1.1\r\n{HOST}\r\n").into_bytes();
-        match plan(&router, &Rules::new(&setup.config.zuul), &head(&octets), &setup.peer) {
+        match plan(&router, &Rules::new(&setup.config), &head(&octets), &setup.peer) {
             Ok(Planned::Proxy(plan)) => plan.method.to_string(),
             other => format!("{:?}", other.unwrap()),
         }
@@ -386,7 +440,7 @@ fn max_forwards_counts_down_for_options() {
     let ask = |method: &str, left: &str| {
         let octets =
             format!("{method} /product/x HTTP/1.1\r\n{HOST}Max-Forwards: {left}\r\nConnection: max-forwards\r\n\r\n");
-        match plan(&setup.router(), &Rules::new(&setup.config.zuul), &head(octets.as_bytes()), &setup.peer) {
+        match plan(&setup.router(), &Rules::new(&setup.config), &head(octets.as_bytes()), &setup.peer) {
             Ok(Planned::Proxy(plan)) => plan.fields["max-forwards"].to_str().unwrap().to_owned(),
             other => format!("{:?}", other.unwrap()),
         }
@@ -413,8 +467,8 @@ fn a_path_that_servers_read_differently_is_refused() {
 #[test]
 fn debugging_is_asked_for_by_parameter_or_for_all() {
     let debugs = |zuul: &ZuulConfig, target: &str| {
-        let rules = Rules::new(zuul);
         let setup = Setup::new(zuul.clone());
+        let rules = Rules::new(&setup.config);
         let planned = plan(
             &setup.router(),
             &rules,
@@ -529,11 +583,12 @@ fn no_mixture_of_fields_gets_around_the_rules() {
         }
         octets.push_str("\r\n");
         let head = head(octets.as_bytes());
-        let Ok(Planned::Proxy(plan)) = plan(&router, &Rules::new(&setup.config.zuul), &head, &setup.peer) else {
+        let Ok(Planned::Proxy(plan)) = plan(&router, &Rules::new(&setup.config), &head, &setup.peer) else {
             panic!("{octets}");
         };
-        let hop = ["connection", "te", "transfer-encoding", "keep-alive", "cookie", "host"];
+        let hop = ["connection", "te", "transfer-encoding", "keep-alive", "cookie"];
         assert!(hop.iter().all(|name| !plan.fields.contains_key(*name)), "{octets}");
+        assert_eq!(plan.fields["host"], OF_THE_SERVER, "{octets}");
         assert!(plan.fields["x-forwarded-for"].as_bytes().ends_with(b"127.0.0.1"), "{octets}");
         assert!(plan.fields["via"].as_bytes().ends_with(b"1.1 portcullis"), "{octets}");
         let names_x_a =
@@ -558,6 +613,7 @@ fn backend(id: &str) -> BackendConfig {
         isolation: IsolationConfig::None,
         deadline: None,
         verify_tls: true,
+        balance: Default::default(),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::wire::response::HeadWriter;
 use http::{HeaderMap, StatusCode, Version};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 use std::io::IoSlice;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::BorrowedFd;
@@ -193,7 +193,12 @@ impl<'a> NativeClient<'a> {
         IoSlice::advance_slices(&mut parts, 0);
         while !parts.is_empty() {
             let most = parts.len().min(MOST_PARTS);
-            match sendmsg(self.link.socket, &parts[..most], &mut SendAncillaryBuffer::default(), SEND) {
+            let sent = match &parts[..most] {
+                // The cheaper of the two calls.
+                [only] => send(self.link.socket, only, SEND),
+                several => sendmsg(self.link.socket, several, &mut SendAncillaryBuffer::default(), SEND),
+            };
+            match sent {
                 Ok(octets) => {
                     self.writing.moved(octets);
                     self.wrote += octets as u64;

@@ -5,7 +5,7 @@
 use super::Failure;
 use super::downstream::{Attended, is_beyond};
 use super::record::Record;
-use crate::balance::Balancer;
+use crate::balance::{Balancer, Outcome, Pinger};
 use crate::client::{BodyLength, Client, ClientError};
 use crate::config::Config;
 use crate::config::model::{BackendConfig, BackendKind, IsolationConfig, Scheduling};
@@ -35,7 +35,7 @@ pub(crate) struct Backends {
 pub(crate) struct Backend {
     config: Arc<BackendConfig>,
     name: Arc<str>,
-    balancer: Balancer,
+    balancer: Arc<Balancer>,
     isolation: Isolation<Caller>,
     /// The limits of each of its calls, but for the deadline.
     limits: CallLimits,
@@ -87,6 +87,15 @@ impl Backends {
         self.alarm.sleep_unless(|| self.has_pooled());
     }
 
+    /// Starts a thread for each service whose servers are pinged.
+    pub(crate) fn start_pings(&self) -> io::Result<Vec<Pinger>> {
+        let pinged = self.by_id.values().filter_map(|backend| Some((backend, backend.config.balance.ping.clone()?)));
+        let start = |(backend, ping): (&Backend, _)| {
+            Pinger::start(backend.balancer.clone(), ping, backend.config.connect_timeout)
+        };
+        pinged.map(start).collect()
+    }
+
     fn has_pooled(&self) -> bool {
         self.servers().any(|server| server.pool().idle > 0)
     }
@@ -112,7 +121,11 @@ impl Backend {
         };
         Self {
             name: config.id.as_str().into(),
-            balancer: Balancer::new(config.servers.iter().map(server).collect()),
+            balancer: Arc::new(Balancer::new(
+                &config.balance,
+                config.servers.iter().map(server).collect(),
+                Instant::now(),
+            )),
             isolation,
             limits: CallLimits {
                 deadline: Deadline::NEVER,
@@ -150,14 +163,19 @@ impl Backend {
         record: &mut Record,
     ) -> Result<Answer, Failure> {
         let deadline = Deadline::after_some(self.config.deadline);
-        let server = self.balancer.next(&[]).ok_or_else(|| self.failure(Reason::NoServer, "no server"))?;
+        let now = Instant::now();
+        let server =
+            self.balancer.next(&[], now).ok_or_else(|| self.failure(Reason::NoServer, self.balancer.why_none()))?;
+        let asked = self.balancer.ask(server, now);
         record.calling(server);
         let cancel = client.cancel();
         let mut client = Attended { client, route, received: record.received_octets(), max_body: self.max_body };
         let parties = Parties { local: caller, client: &mut client, deadline, cancel: &cancel };
         let (server, limits) = (server.clone(), self.limits);
         let outcome = admitted.call(parties, move |caller, downstream, deadline, cancel| {
-            caller.call(&server, request, downstream, &CallLimits { deadline, ..limits }, cancel)
+            let outcome = caller.call(&server, request, downstream, &CallLimits { deadline, ..limits }, cancel);
+            asked.note(Outcome::of(&outcome), Instant::now());
+            outcome
         });
         record.called(admitted.waited(), &outcome);
         match outcome {
@@ -201,6 +219,8 @@ impl Collect for Backends {
         }
         self.pools.iter().for_each(|pool| pool.collect(sink));
         self.servers().for_each(|server| server.collect(sink));
+        let now = Instant::now();
+        self.by_id.values().for_each(|backend| backend.balancer.collect(sink, now));
     }
 }
 

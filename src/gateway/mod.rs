@@ -105,7 +105,7 @@ impl Gateway {
         let Parts { router, backends, actuator, log, counts } = parts;
         let errors = ErrorAnswers::new(config);
         let actuator_here = config.management.port.is_none();
-        Self { router, rules: Rules::new(&config.zuul), backends, actuator, actuator_here, errors, log, counts }
+        Self { router, rules: Rules::new(config), backends, actuator, actuator_here, errors, log, counts }
     }
 
     /// Everything from the head to the last octet of the answer.

@@ -16,6 +16,8 @@ use std::time::SystemTime;
 
 /// The size of a piece: what a socket gives at a time.
 const PIECE: usize = 16 * 1024;
+/// A body of no more octets is copied behind its head.
+const SMALL: usize = 1024;
 
 /// A worker's buffers.
 pub(super) struct Buffers {
@@ -126,6 +128,11 @@ impl Out<'_> {
             Framing::Chunked => {
                 let start = chunked::chunk_head(octets.len(), &mut room);
                 self.write(&mut [IoSlice::new(start), IoSlice::new(octets), IoSlice::new(CHUNK_END), IoSlice::new(end)])
+            }
+            // One piece is sent with less effort than two.
+            _ if octets.len() <= SMALL && !self.head.is_empty() => {
+                self.head.extend_from_slice(octets);
+                self.write(&mut [])
             }
             _ => self.write(&mut [IoSlice::new(octets)]),
         }

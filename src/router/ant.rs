@@ -68,6 +68,8 @@ impl Pattern {
         loop {
             let mut after = rest.clone();
             match (self.segments.get(at), after.next()) {
+                // A last `**` takes whatever is left, unread.
+                (Some(Segment::Deep), _) if at + 1 == self.segments.len() => return true,
                 (Some(Segment::Deep), _) => {
                     at += 1;
                     retry = Some((at, rest.clone()));

@@ -21,6 +21,8 @@ pub(crate) enum Treatment {
     Credentials,
     /// One of `X-Forwarded-*`, which the gateway extends.
     Forwarded(ForwardedField),
+    /// `Forwarded` (RFC 7239): the word of those before us.
+    Forwarding,
 }
 
 /// The fields of `X-Forwarded-*`.
@@ -92,9 +94,8 @@ impl FieldTable {
         names.insert("via".into(), Treatment::Via);
         names.insert("max-forwards".into(), Treatment::MaxForwards);
         names.insert("authorization".into(), Treatment::Credentials);
-        if zuul.add_proxy_headers {
-            names.extend(ForwardedField::ALL.map(|field| (field.name().into(), Treatment::Forwarded(field))));
-        }
+        names.insert("forwarded".into(), Treatment::Forwarding);
+        names.extend(ForwardedField::ALL.map(|field| (field.name().into(), Treatment::Forwarded(field))));
         Self::of(names, zuul, route)
     }
 
@@ -157,6 +158,7 @@ mod tests {
             strip_prefix: true,
             retryable: false,
             sensitive_headers: sensitive.map(|names| names.iter().map(|name| (*name).into()).collect()),
+            rejects_encoded_delimiters: false,
         }
     }
 
@@ -189,10 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn forwarded_fields_are_plain_ones_without_proxy_headers() {
-        let zuul = ZuulConfig { add_proxy_headers: false, ..ZuulConfig::default() };
-        let table = FieldTable::for_requests(&zuul, &route(None));
-        assert_eq!(table.treatment(b"X-Forwarded-For"), None);
+    fn ignored_is_ignored_whatever_the_field_is_otherwise() {
         let ignored = ZuulConfig { ignored_headers: ["x-forwarded-for".into()].into(), ..ZuulConfig::default() };
         assert!(FieldTable::for_requests(&ignored, &route(None)).drops(b"X-Forwarded-For"));
     }

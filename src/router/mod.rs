@@ -8,7 +8,7 @@ pub(crate) mod fields;
 mod path;
 mod route;
 
-pub use path::{MatchPath, PathFault, Reading};
+pub use path::{MatchPath, PathFault, Reading, holds_encoded_delimiter};
 pub use route::{Route, RouteFault};
 
 use crate::config::Config;

@@ -223,6 +223,13 @@ fn characters(octets: &[u8], utf8: bool) -> Cow<'_, str> {
     Cow::Owned(octets.iter().map(|&octet| char::from(octet)).collect())
 }
 
+/// Whether a path holds an encoded `/`, `\`, `;`, `?` or `#`, which some upstreams decode before they look at it.
+pub fn holds_encoded_delimiter(path: &[u8]) -> bool {
+    let is_one =
+        |code: &[u8]| [b"%2f", b"%5c", b"%3b", b"%3f", b"%23"].iter().any(|one| code.eq_ignore_ascii_case(*one));
+    path.windows(3).any(is_one)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,7 @@ fn service(id: &str, path: &str) -> RouteConfig {
         strip_prefix: true,
         retryable: false,
         sensitive_headers: None,
+        rejects_encoded_delimiters: false,
     }
 }
 

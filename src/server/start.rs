@@ -32,6 +32,7 @@ pub(super) fn server(config: &Config) -> Result<Server, StartError> {
     let (registry, draining) = (Arc::new(Registry::default()), Arc::new(AtomicBool::new(false)));
     let actuator = Arc::new(actuator(config, &router, &registry, &draining));
     let background = Background::start(backends.clone()).map_err(StartError::of("the background thread"))?;
+    let pingers = backends.start_pings().map_err(StartError::of("the threads that ping"))?;
     let example = example(config)?;
     let management = management(config, &actuator)?;
     let parts = Parts {
@@ -47,7 +48,7 @@ pub(super) fn server(config: &Config) -> Result<Server, StartError> {
         registry.add(part);
     }
     announce(&router, address, management.as_ref());
-    Ok(Server { main, management, example, log, registry, draining, _background: background })
+    Ok(Server { main, management, example, log, registry, draining, _background: background, _pingers: pingers })
 }
 
 fn router(config: &Config) -> Result<Router, StartError> {
@@ -67,7 +68,8 @@ fn actuator(config: &Config, router: &Arc<Router>, registry: &Arc<Registry>, dra
     Actuator::new(&config.management, sources)
 }
 
-/// What is known of backends without asking them: their servers. Nobody probes these, so their state is unknown, and counts for nothing.
+/// What is known of backends without asking them: their servers. What pings find is told by gauges, and is each rule's affair: here their
+/// state is unknown, and counts for nothing.
 fn backends_component(config: &Config) -> Component {
     let details = config.backends.values().map(|backend| {
         let servers: Vec<String> = backend.servers.iter().map(ServerAddress::authority).collect();

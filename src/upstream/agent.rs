@@ -2,8 +2,8 @@
 //!
 //! No pool, no redirects, no proxy from the environment, no field added, no timeout, no look-up: connections, time and names are ours.
 
-use super::buffers::{ExchangeBuffers, LARGEST};
-use super::cell::{self, Broken};
+use super::buffers::{ExchangeBuffers, Input, LARGEST};
+use super::cell::{self, Broken, Wire};
 use super::error::Fault;
 use crate::reason::Reason;
 use std::io;
@@ -42,6 +42,42 @@ pub(super) fn fault(error: &ureq::Error, sent: bool) -> Fault {
         }
         (ureq::Error::Io(_), true) => Fault::aborted(error.to_string()),
         _ => Fault::new(Reason::Internal, error.to_string()),
+    }
+}
+
+/// Ends ureq's part in an answer, whose body is then read without it; gives what was received of that body.
+pub(super) fn dismiss(body: ureq::Body) -> Input {
+    let mut kept = Kept(Input::default());
+    cell::lend(&mut kept, || drop(body));
+    kept.0
+}
+
+/// The wire of a transport that has nothing to do any more.
+struct Kept(Input);
+
+impl Wire for Kept {
+    fn send(&mut self, _: &[u8]) -> Result<(), Broken> {
+        Err(Broken)
+    }
+
+    fn fill(&mut self, _: &mut Input) -> Result<bool, Broken> {
+        Err(Broken)
+    }
+
+    fn settle(&mut self) -> bool {
+        false
+    }
+
+    fn is_tls(&self) -> bool {
+        false
+    }
+
+    fn longest_line(&self) -> usize {
+        0
+    }
+
+    fn reclaim(&mut self, input: &mut Input) {
+        std::mem::swap(&mut self.0, input);
     }
 }
 

@@ -28,10 +28,18 @@ pub struct AnswerBody {
 }
 
 struct Source {
-    reader: ureq::BodyReader<'static>,
+    octets: Octets,
     flow: Flow,
     delivered: u64,
     counted: bool,
+}
+
+/// Who finds the octets of the body.
+enum Octets {
+    /// Its length is known: they are the next ones of the connection, after these.
+    Next(Input),
+    /// ureq decodes them, or reads them up to the end of the connection.
+    Decoded(ureq::BodyReader<'static>),
 }
 
 /// The wire of a body.
@@ -40,7 +48,6 @@ pub(super) struct Flow {
     pub(super) framing: AnswerFraming,
     pub(super) may_reuse: bool,
     pub(super) read_timeout: Option<Duration>,
-    pub(super) left_over: usize,
     pub(super) marks: CallMarks,
     /// Nothing may be waited for.
     pub(super) at_once: bool,
@@ -53,17 +60,13 @@ impl AnswerBody {
         Self { length: Some(0), source: None, ahead: Vec::new() }
     }
 
-    pub(super) fn new(reader: ureq::BodyReader<'static>, flow: Flow) -> Self {
-        let length = match flow.framing {
-            AnswerFraming::None => Some(0),
-            AnswerFraming::Exactly(length) => Some(length),
-            AnswerFraming::Chunked | AnswerFraming::UntilClose => None,
+    pub(super) fn new(body: ureq::Body, flow: Flow) -> Self {
+        let (length, octets) = match flow.framing {
+            AnswerFraming::Exactly(length) => (Some(length), Octets::Next(agent::dismiss(body))),
+            _ => (None, Octets::Decoded(body.into_reader())),
         };
-        Self {
-            length,
-            source: Some(Box::new(Source { reader, flow, delivered: 0, counted: false })),
-            ahead: Vec::new(),
-        }
+        let source = Source { octets, flow, delivered: 0, counted: false };
+        Self { length, source: Some(Box::new(source)), ahead: Vec::new() }
     }
 
     /// The length of the whole body, when it was announced.
@@ -77,10 +80,10 @@ impl AnswerBody {
         if !self.ahead.is_empty() || source.flow.fault.is_some() {
             return true;
         }
-        if matches!(source.flow.framing, AnswerFraming::Exactly(_)) {
-            return source.flow.left_over > 0;
+        match &source.octets {
+            Octets::Next(input) => !input.unread().is_empty(),
+            Octets::Decoded(_) => self.decode_ahead(),
         }
-        self.decode_ahead()
     }
 
     /// Reads some octets, waiting for them up to the read timeout; 0 means that the body is complete. `into` must not be empty.
@@ -153,52 +156,80 @@ impl Source {
         if let Some(fault) = self.flow.fault.take() {
             return Err(fault);
         }
-        let reader = &mut self.reader;
-        let read = cell::lend(&mut self.flow, || reader.read(into));
-        match (read, self.flow.fault.take()) {
-            (_, Some(fault)) => Err(fault),
-            (Ok(count), None) => {
-                self.delivered += count as u64;
-                Ok(count)
-            }
-            (Err(error), None) => Err(agent::fault(&error.into(), true)),
-        }
+        let count = match &mut self.octets {
+            Octets::Next(input) => self.flow.next(input, self.delivered, into)?,
+            Octets::Decoded(reader) => decode(reader, &mut self.flow, into)?,
+        };
+        self.delivered += count as u64;
+        Ok(count)
     }
 
     /// Whether the whole body was delivered; then the connection is settled without anybody asking for the end.
     fn is_delivered(&mut self) -> bool {
-        self.flow.framing == AnswerFraming::Exactly(self.delivered) && self.read(&mut [0]).is_ok()
+        match &self.octets {
+            Octets::Next(input) if self.flow.framing == AnswerFraming::Exactly(self.delivered) => {
+                // What is left over is no part of this answer, and nobody asked for another.
+                if self.flow.may_reuse && input.unread().is_empty() {
+                    self.flow.lease.settle();
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Reads with ureq's reader, which finds its octets through `flow`.
+fn decode(reader: &mut ureq::BodyReader<'static>, flow: &mut Flow, into: &mut [u8]) -> Result<usize, Fault> {
+    let read = cell::lend(flow, || reader.read(into));
+    match (read, flow.fault.take()) {
+        (_, Some(fault)) => Err(fault),
+        (Ok(count), None) => Ok(count),
+        (Err(error), None) => Err(agent::fault(&error.into(), true)),
     }
 }
 
 impl Flow {
-    fn receive(&mut self, input: &mut Input) -> Result<bool, Fault> {
-        let space = input.space();
-        if space.is_empty() {
-            return Err(Fault::bad_response("the chunked body holds too long a line"));
+    /// The next octets of a body of known length, of which `delivered` were read.
+    fn next(&mut self, input: &mut Input, delivered: u64, into: &mut [u8]) -> Result<usize, Fault> {
+        let AnswerFraming::Exactly(length) = self.framing else { return Ok(0) };
+        let most = usize::try_from(length - delivered).unwrap_or(usize::MAX).min(into.len());
+        match input.read(&mut into[..most]) {
+            0 => self.receive(&mut into[..most]),
+            count => Ok(count),
         }
+    }
+
+    /// Receives at least one octet; 0 is the end of a body that has no other.
+    fn receive(&mut self, into: &mut [u8]) -> Result<usize, Fault> {
         let link = self.lease.link()?;
         let received = if self.at_once {
-            link.receive_now(space)
+            link.receive_now(into)
         } else {
             let _phase = enter(Phase::Upstream);
-            link.receive(space, Deadline::after_some(self.read_timeout))
+            link.receive(into, Deadline::after_some(self.read_timeout))
         };
         let cut = !matches!(received, Ok(1..)) && link.was_cut();
         match received {
             _ if cut => Err(Fault::client(ClientError::Gone)),
-            Ok(0) if self.framing == AnswerFraming::UntilClose => Ok(false),
-            Ok(0) => Err(Fault::aborted("closed inside the body")),
-            Ok(count) => {
-                input.received(count);
-                Ok(true)
-            }
+            Ok(0) if self.framing != AnswerFraming::UntilClose => Err(Fault::aborted("closed inside the body")),
+            Ok(count) => Ok(count),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(would_wait()),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 Err(Fault::read_timeout("the read timeout passed inside the body"))
             }
             Err(error) => Err(Fault::io(&error, "inside the body")),
         }
+    }
+
+    fn receive_more(&mut self, input: &mut Input) -> Result<bool, Fault> {
+        let space = input.space();
+        if space.is_empty() {
+            return Err(Fault::bad_response("the chunked body holds too long a line"));
+        }
+        let count = self.receive(space)?;
+        input.received(count);
+        Ok(count > 0)
     }
 }
 
@@ -209,14 +240,10 @@ impl Wire for Flow {
     }
 
     fn fill(&mut self, input: &mut Input) -> Result<bool, Broken> {
-        self.receive(input).map_err(|fault| {
+        self.receive_more(input).map_err(|fault| {
             self.fault = Some(fault);
             Broken
         })
-    }
-
-    fn left_over(&mut self, octets: usize) {
-        self.left_over = octets;
     }
 
     fn settle(&mut self) -> bool {

@@ -14,8 +14,8 @@ thread_local! {
     static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Octets received and not used yet.
-#[derive(Debug)]
+/// Octets received and not used yet. Its buffer goes to the thread's next exchange.
+#[derive(Debug, Default)]
 pub(super) struct Input {
     octets: Vec<u8>,
     start: usize,
@@ -59,6 +59,14 @@ impl Input {
         }
     }
 
+    /// Moves what fits out of it into `into`; how much that was.
+    pub(super) fn read(&mut self, into: &mut [u8]) -> usize {
+        let count = into.len().min(self.unread().len());
+        into[..count].copy_from_slice(&self.unread()[..count]);
+        self.used(count);
+        count
+    }
+
     /// So many octets were used.
     pub(super) fn used(&mut self, count: usize) {
         self.progress = count > 0;
@@ -82,9 +90,14 @@ impl ExchangeBuffers {
 
 impl Drop for ExchangeBuffers {
     fn drop(&mut self) {
-        for octets in [&mut self.input.octets, &mut self.output] {
-            put_spare(std::mem::take(octets));
-        }
+        put_spare(std::mem::take(&mut self.output));
+        cell::offer(&mut self.input);
+    }
+}
+
+impl Drop for Input {
+    fn drop(&mut self) {
+        put_spare(std::mem::take(&mut self.octets));
     }
 }
 
@@ -107,8 +120,6 @@ impl Buffers for ExchangeBuffers {
 
     fn input_consume(&mut self, amount: usize) {
         self.input.used(amount);
-        let left = self.input.unread().len();
-        cell::wire(|wire| wire.left_over(left));
     }
 
     fn tmp_and_output(&mut self) -> (&mut [u8], &mut [u8]) {

@@ -19,9 +19,6 @@ pub(super) trait Wire {
     /// Adds at least one octet to `input`, waiting if need be; false at the end of the stream.
     fn fill(&mut self, input: &mut Input) -> Result<bool, Broken>;
 
-    /// So many octets of the input are left unused.
-    fn left_over(&mut self, octets: usize);
-
     /// The exchange is over, the input empty; whether the connection may be used again.
     fn settle(&mut self) -> bool;
 
@@ -30,6 +27,9 @@ pub(super) trait Wire {
 
     /// How long the longest line of the request head can be.
     fn longest_line(&self) -> usize;
+
+    /// ureq is done with this input; what is unread of it may be taken out.
+    fn reclaim(&mut self, _: &mut Input) {}
 }
 
 scoped_tls_hkt::scoped_thread_local!(static mut CURRENT: for<'a> &'a mut (dyn Wire + 'a));
@@ -37,6 +37,13 @@ scoped_tls_hkt::scoped_thread_local!(static mut CURRENT: for<'a> &'a mut (dyn Wi
 /// Runs `call` with `wire` in the cell.
 pub(super) fn lend<R>(wire: &mut dyn Wire, call: impl FnOnce() -> R) -> R {
     CURRENT.set(wire, call)
+}
+
+/// Offers the input of a transport that is about to go to the wire, if there is one.
+pub(super) fn offer(input: &mut Input) {
+    if CURRENT.is_set() {
+        wire(|wire| wire.reclaim(input));
+    }
 }
 
 /// Does something with the wire in the cell. Only for code that [`lend`] calls.

@@ -51,7 +51,6 @@ pub(super) struct Progress<'a> {
     interims: usize,
     /// The answer came before the request was sent: the rest of it never will be.
     pub(super) early: bool,
-    pub(super) left_over: usize,
     pub(super) fault: Option<Fault>,
 }
 
@@ -67,10 +66,6 @@ impl Wire for Exchange<'_> {
             self.progress.fault = Some(fault);
             Broken
         })
-    }
-
-    fn left_over(&mut self, octets: usize) {
-        self.progress.left_over = octets;
     }
 
     fn settle(&mut self) -> bool {

@@ -77,8 +77,21 @@ impl AnswerKind {
             (false, false, None) => AnswerFraming::UntilClose,
         };
         let both = codings && head.headers.contains_key(CONTENT_LENGTH);
-        Ok(Self { framing, must_close: both, keep_alive: keep_alive(&head.headers) })
+        let must_close = both || !persists(head);
+        Ok(Self { framing, must_close, keep_alive: keep_alive(&head.headers) })
     }
+}
+
+/// Whether the server will serve another request on the connection (RFC 9112 9.3).
+fn persists(head: &http::response::Parts) -> bool {
+    let mut options =
+        head.headers.get_all(CONNECTION).iter().flat_map(|line| line.as_bytes().split(|octet| *octet == b','));
+    let mut keep_alive = head.version != Version::HTTP_10;
+    let closes = options.any(|option| {
+        keep_alive |= option.trim_ascii().eq_ignore_ascii_case(b"keep-alive");
+        option.trim_ascii().eq_ignore_ascii_case(b"close")
+    });
+    keep_alive && !closes
 }
 
 /// Whether the body is chunked. Any other coding would have to be undone before the body may be passed on, and nobody asked for it.
@@ -155,6 +168,22 @@ mod tests {
         let kind = AnswerKind::of(&method, &head(Version::HTTP_11, status, fields), length).unwrap();
         assert_eq!(kind.framing, expected, "{status} {fields:?}");
         assert_eq!(kind.must_close, fields.len() == 2);
+    }
+
+    #[test]
+    fn a_head_tells_whether_its_connection_persists() {
+        let check = |version, options: &[&str], expected| {
+            let fields: Vec<_> = options.iter().map(|option| ("connection", *option)).collect();
+            assert_eq!(persists(&head(version, 200, &fields)), expected, "{version:?} {options:?}");
+        };
+        check(Version::HTTP_11, &[], true);
+        check(Version::HTTP_11, &["keep-alive"], true);
+        check(Version::HTTP_11, &["x-a, Close"], false);
+        check(Version::HTTP_11, &["keep-alive", "close"], false);
+        check(Version::HTTP_11, &["closed"], true);
+        check(Version::HTTP_10, &[], false);
+        check(Version::HTTP_10, &["x-a", "Keep-Alive"], true);
+        check(Version::HTTP_10, &["keep-alive, close"], false);
     }
 
     #[test]

@@ -49,8 +49,9 @@ use bytes::Bytes;
 use error::Fault;
 use exchange::{Exchange, Progress};
 use framing::{AnswerFraming, AnswerKind, RequestFraming};
+use http::header::HOST;
 use http::uri::{Parts, PathAndQuery};
-use http::{HeaderMap, Method, Request, StatusCode, Uri, Version};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,7 +64,8 @@ pub struct OutboundRequest {
     pub method: Method,
     /// Path and query, or `*`, octet for octet.
     pub target: Bytes,
-    /// End-to-end fields; Host only when it is to differ from the server's authority. Framing fields are ours and are dropped.
+    /// End-to-end fields. Host, if it is there and not empty, stays; else it is the server's authority. Framing fields are ours and are
+    /// dropped.
     pub fields: HeaderMap,
 }
 
@@ -174,21 +176,31 @@ fn prepare(server: &Server, request: OutboundRequest, framing: RequestFraming) -
     if request.method == Method::CONNECT {
         return Err(Fault::new(Reason::BadRequest, "CONNECT is not forwarded"));
     }
-    let (scheme, authority) = server.uri()?;
+    let origin = server.origin()?;
     let mut parts = Parts::default();
-    parts.scheme = Some(scheme);
-    parts.authority = Some(authority);
+    parts.scheme = Some(origin.scheme.clone());
+    parts.authority = Some(origin.authority.clone());
     parts.path_and_query = Some(target(request.target)?);
     let uri = Uri::from_parts(parts).map_err(|error| Fault::new(Reason::BadRequest, format!("target: {error}")))?;
     let mut outbound = Request::new(());
     *outbound.method_mut() = request.method;
     *outbound.uri_mut() = uri;
     *outbound.headers_mut() = request.fields;
+    name_host(outbound.headers_mut(), &origin.host);
     framing::strip(outbound.headers_mut());
     if framing != RequestFraming::Silent {
         framing::placeholder(outbound.headers_mut());
     }
     Ok(outbound)
+}
+
+/// ureq would find the host out for each request, by formatting the URI.
+fn name_host(fields: &mut HeaderMap, own: &HeaderValue) {
+    match fields.get_mut(HOST) {
+        Some(host) if host.is_empty() => *host = own.clone(),
+        Some(_) => {}
+        None => drop(fields.insert(HOST, own.clone())),
+    }
 }
 
 /// The target, if it arrives as it is: what `http` refuses or shortens is refused.
@@ -237,12 +249,11 @@ fn conclude(
             framing: kind.framing,
             may_reuse: !kind.must_close && !exchange.progress.early,
             read_timeout: exchange.limits.read_timeout,
-            left_over: exchange.progress.left_over,
             marks: exchange.marks,
             at_once: false,
             fault: None,
         };
-        AnswerBody::new(body.into_reader(), flow)
+        AnswerBody::new(body, flow)
     };
     Ok(Answer { status: head.status, version: head.version, fields: head.headers, body, marks: exchange.marks })
 }

@@ -9,6 +9,7 @@ use crate::config::model::{BackendConfig, Scheme, ServerAddress};
 use crate::deadline::{Deadline, Stopwatch};
 use crate::metrics::{Collect, Counter, Sink, Timer};
 use crate::reason::Reason;
+use http::HeaderValue;
 use parking_lot::Mutex;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -36,7 +37,8 @@ pub struct Server {
     backend: String,
     address: ServerAddress,
     authority: Arc<str>,
-    uri: (http::uri::Scheme, Option<http::uri::Authority>),
+    /// `None` when the authority is no host of a URI.
+    origin: Option<Origin>,
     tls: Option<Result<TlsPeer, String>>,
     life: Option<Duration>,
     limit: Arc<ConnectionLimit>,
@@ -46,6 +48,14 @@ pub struct Server {
     epoch: AtomicU64,
     known: Mutex<Option<Arc<[IpAddr]>>>,
     pub(super) counts: Counts,
+}
+
+/// What its requests are addressed to.
+pub(super) struct Origin {
+    pub(super) scheme: http::uri::Scheme,
+    pub(super) authority: http::uri::Authority,
+    /// The same as the value of Host.
+    pub(super) host: HeaderValue,
 }
 
 /// What happened with one server since the start.
@@ -78,7 +88,7 @@ impl Server {
         Arc::new(Self {
             backend: backend.id.clone(),
             address: address.clone(),
-            uri: (scheme, authority.parse().ok()),
+            origin: Origin::of(scheme, &authority),
             authority: authority.into(),
             tls,
             life: backend.time_to_live,
@@ -138,10 +148,10 @@ impl Server {
         self.tls.is_some()
     }
 
-    /// Scheme and authority of the URIs of its requests.
-    pub(super) fn uri(&self) -> Result<(http::uri::Scheme, http::uri::Authority), Fault> {
+    /// What its requests are addressed to.
+    pub(super) fn origin(&self) -> Result<&Origin, Fault> {
         let bad = || Fault::new(Reason::ConnectFailed, format!("{} is no host of a URI", self.authority));
-        Ok((self.uri.0.clone(), self.uri.1.clone().ok_or_else(bad)?))
+        self.origin.as_ref().ok_or_else(bad)
     }
 
     /// Whether an idle connection can be used.
@@ -202,6 +212,13 @@ impl Server {
     }
 }
 
+impl Origin {
+    fn of(scheme: http::uri::Scheme, authority: &str) -> Option<Self> {
+        let host = HeaderValue::from_str(authority).ok()?;
+        Some(Self { scheme, authority: authority.parse().ok()?, host })
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         self.limit.retire(self.shelf);
@@ -256,7 +273,7 @@ mod tests {
         let address = ServerAddress { scheme, host: host.into(), port };
         let table = ResolverTable::new().unwrap();
         let server = Server::new(&backend(1), &address, ConnectionLimit::new(1), &table, &no_tls());
-        let uri = server.uri().map(|(scheme, authority)| format!("{scheme}://{authority}"));
+        let uri = server.origin().map(|origin| format!("{}://{}", origin.scheme, origin.authority));
         match expected {
             Ok(expected) => assert_eq!(uri.unwrap(), expected),
             Err(why) => assert!(uri.unwrap_err().detail.contains(why)),

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::cancel::Cancel;
 use crate::client::{BodyLength, ClientError, Downstream, Woken};
-use crate::config::model::{BackendConfig, BackendKind, IsolationConfig, Scheme, ServerAddress};
+use crate::config::model::{BackendConfig, BackendKind, BalanceConfig, IsolationConfig, Scheme, ServerAddress};
 use crate::deadline::Deadline;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -252,6 +252,7 @@ pub(super) fn backend(max_per_host: usize) -> BackendConfig {
         isolation: IsolationConfig::None,
         deadline: None,
         verify_tls: true,
+        balance: BalanceConfig::default(),
     }
 }
 
@@ -279,6 +280,9 @@ pub(super) fn server(origin: &Origin) -> Arc<Server> {
 
 pub(super) fn request(method: &str, target: &'static str, fields: &[(&str, &str)]) -> OutboundRequest {
     let mut map = HeaderMap::new();
+    if !fields.iter().any(|(name, _)| *name == "host") {
+        map.append(http::header::HOST, HeaderValue::from_static(""));
+    }
     for (name, value) in fields {
         map.append(name.parse::<HeaderName>().unwrap(), HeaderValue::from_bytes(value.as_bytes()).unwrap());
     }

@@ -33,6 +33,9 @@ mod errors;
 /// Limits of one, refused by name.
 mod isolation;
 
+/// Which of several servers is asked.
+mod balancing;
+
 /// Which of the times binds.
 mod timeouts;
 

@@ -43,11 +43,39 @@ pub(super) const KEYS: &[Key] = &[
         "Longest request body that is passed on; then 413 body_too_large. Negative for no bound.",
     ),
     acts(
+        "gateway.trusted-proxies",
+        Kind::List,
+        "",
+        "Addresses and networks (10.0.0.0/8) whose X-Forwarded-* and Forwarded fields are believed. Default: everybody, as in Zuul.",
+    ),
+    acts(
+        "gateway.encoded-delimiters.<id>",
+        Kind::Choice(&["allow", "reject"]),
+        "",
+        "reject: 400 for %2F, %5C, %3B, %3F and %23 in the paths of this route (* for all). Default: allow, passed on as they are.",
+    ),
+    acts(
         "gateway.access-log.format",
         Kind::Choice(&["combined", "json", "off"]),
         "combined",
         "Shape of the access log.",
     ),
+    acts(
+        "gateway.balancer",
+        Kind::Choice(&["ribbon", "least-outstanding-p2c"]),
+        "ribbon",
+        "How servers of services are chosen that name no NFLoadBalancerRuleClassName. least-outstanding-p2c: of two random ones that with \
+         fewer requests in flight.",
+    ),
+    acts("gateway.ping.path", Kind::Text, "/", "Path of PingUrl's GET, since Ribbon has no key for it."),
+    acts("gateway.ping.<service...>.path", Kind::Text, "", "The same for one service."),
+    acts(
+        "gateway.ping.expected-content",
+        Kind::Text,
+        "",
+        "Body that means a server is up, whatever the status; default: status 200 means so.",
+    ),
+    acts("gateway.ping.<service...>.expected-content", Kind::Text, "", "The same for one service."),
     acts("gateway.access-log.file", Kind::Text, "", "Where the access log goes; default: standard output."),
     acts(
         "gateway.example.port",

@@ -40,7 +40,10 @@ impl Key {
     pub fn is_exact(&self) -> bool {
         let ribbon = self.name.starts_with("ribbon.") || self.name.starts_with("<service...>.");
         let spring = self.name.contains(".eureka.enabled") || self.name.contains(".eager-load");
-        let archaius = ribbon && !spring || self.name.starts_with("hystrix.") || self.name.starts_with("zuul.eureka.");
+        let archaius = ribbon && !spring
+            || self.name.starts_with("hystrix.")
+            || self.name.starts_with("niws.")
+            || self.name.starts_with("zuul.eureka.");
         archaius && !self.name.ends_with("**")
     }
 

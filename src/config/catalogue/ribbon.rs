@@ -3,7 +3,7 @@
 //! Each of Ribbon's keys stands twice, for all services and for one, and is spelt as Archaius reads it. What a key comes to is decided in
 //! `resolve::backends`.
 
-use super::{Effect, Key, Kind, MILLIS, POSITIVE, Unit, later};
+use super::{COUNT, Effect, Key, Kind, MILLIS, POSITIVE, Unit, acts, inert};
 
 const NOT_READ: &str = "the HTTP client of Zuul doesn't read it; write MaxConnectionsPerHost and MaxTotalConnections";
 const ONE_CLIENT: &str = "there is one HTTP client, and it speaks HTTP/1.1";
@@ -38,16 +38,20 @@ const PAIRS: &[Key] = for_all_and_for_one![
     "MaxAutoRetriesNextServer", RETRIES, "1", COUNTS_IN_TIMEOUT, "Further servers that are tried.";
     "OkToRetryOnAllOperations", Kind::Flag, "false", LATER, "Whether other requests than GET are tried again.";
     "retryableStatusCodes", Kind::List, "", LATER, "Statuses that are tried again.";
-    "NFLoadBalancerRuleClassName", Kind::Text, "", LATER, "How a server is chosen; round robin until then.";
-    "NFLoadBalancerPingClassName", Kind::Text, "", LATER, "How servers are watched.";
-    "NFLoadBalancerPingInterval", Kind::Any, "", LATER, "How often they are.";
-    "NFLoadBalancerClassName", Kind::Text, "", LATER, "Which balancer chooses.";
+    "NFLoadBalancerRuleClassName", Kind::Text, "ZoneAvoidanceRule", Effect::Acts,
+        "How one of several servers is chosen: Ribbon's rules, with or without com.netflix.loadbalancer., or least-outstanding-p2c.";
+    "NFLoadBalancerPingClassName", Kind::Text, "DummyPing", Effect::Acts,
+        "Who says which servers are up: PingUrl asks them; DummyPing, NoOpPing and PingConstant ask nobody.";
+    "NFLoadBalancerPingInterval", SECONDS, "30s", Effect::Acts, "Pause between two rounds of pings; 0 or less is ignored.";
+    "NFLoadBalancerMaxTotalPingTime", SECONDS, "2s", Effect::Acts, "Longest wait for the answer to a ping.";
+    "NFLoadBalancerClassName", Kind::Any, "", Effect::Inert("there is one balancer; its rule chooses"), "";
     "NIWSServerListClassName", Kind::Text, "", LATER, "Where the list of servers comes from; listOfServers until then.";
     "NIWSServerListFilterClassName", Kind::Text, "", LATER, "Which servers of the list are taken.";
     "ServerListUpdaterClassName", Kind::Text, "", LATER, "Who refreshes the list.";
     "ServerListRefreshInterval", Kind::Any, "", LATER, "How often the list of servers is read anew.";
-    "ServerWeightTaskTimerInterval", Kind::Any, "", LATER, "How often response times are turned into weights.";
-    "ActiveConnectionsLimit", Kind::Any, "", LATER, "Concurrent requests at which a server is passed over.";
+    "ServerWeightTaskTimerInterval", MILLIS, "30s", Effect::Acts, "How often WeightedResponseTimeRule makes new weights.";
+    "ActiveConnectionsLimit", COUNT, "", Effect::Acts,
+        "Requests in flight at which a server is passed over by AvailabilityFilteringRule, ZoneAvoidanceRule and least-outstanding-p2c.";
     "EnableZoneAffinity", Kind::Flag, "", LATER, "Whether servers of the own zone come first.";
     "EnableZoneExclusivity", Kind::Flag, "", LATER, "Whether servers of the own zone are the only ones.";
     "DeploymentContextBasedVipAddresses", Kind::Text, "", LATER, "The name in the registry.";
@@ -105,7 +109,32 @@ const DISCOVERY: &[Key] = &[
         effect: Effect::Later("name the servers in <service>.ribbon.listOfServers"),
         doc: "The registry that services' servers come from.",
     },
-    later("niws.loadbalancer.**", Kind::Any, "", "When a server that refuses connections is passed over."),
+    acts(
+        "niws.loadbalancer.<service...>.connectionFailureCountThreshold",
+        POSITIVE,
+        "3",
+        "Successive connection failures that black a server out; `default` as service for all of them.",
+    ),
+    acts(
+        "niws.loadbalancer.<service...>.circuitTripTimeoutFactorSeconds",
+        SECONDS,
+        "10s",
+        "Length of the blackout at the threshold; each further failure doubles it.",
+    ),
+    acts("niws.loadbalancer.<service...>.circuitTripMaxTimeoutSeconds", SECONDS, "30s", "Longest blackout."),
+    acts(
+        "niws.loadbalancer.availabilityFilteringRule.activeConnectionsLimit",
+        COUNT,
+        "",
+        "ActiveConnectionsLimit for all services.",
+    ),
+    acts(
+        "niws.loadbalancer.availabilityFilteringRule.filterCircuitTripped",
+        Kind::Flag,
+        "true",
+        "Whether the rules with an ActiveConnectionsLimit pass blacked-out servers over.",
+    ),
+    inert("niws.loadbalancer.**", "statistics are kept without windows: nothing in them has to be forgotten"),
 ];
 
 pub(super) const KEYS: &[Key] = &{

@@ -1,5 +1,6 @@
 //! What routes lead to, with every limit resolved: Ribbon's, Hystrix's and `zuul.host.*` keys end here.
 
+use super::BalanceConfig;
 use std::time::Duration;
 
 /// Where a backend id comes from.
@@ -38,6 +39,8 @@ pub struct BackendConfig {
     pub deadline: Option<Duration>,
     /// Whether upstream certificates are verified; false only by `zuul.ssl-hostname-validation-enabled: false` on url routes.
     pub verify_tls: bool,
+    /// Which of its servers is asked; without meaning for a url route, which has one.
+    pub balance: BalanceConfig,
 }
 
 /// One upstream server.

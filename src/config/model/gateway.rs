@@ -1,5 +1,6 @@
 //! `gateway.*`: what is ours alone.
 
+use ipnet::IpNet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ pub struct GatewayConfig {
     pub client_min_rate: u64,
     /// `gateway.client.max-body-size`: octets of a request body that are passed on at most; default no bound.
     pub client_max_body_size: Option<u64>,
+    /// `gateway.trusted-proxies`: whose `X-Forwarded-*` and `Forwarded` fields are believed; default `None`, everybody's.
+    pub trusted_proxies: Option<Vec<IpNet>>,
     /// `gateway.access-log.*`.
     pub access_log: AccessLogConfig,
     /// `gateway.example`: the embedded example service, started in this process when present.
@@ -38,6 +41,7 @@ impl Default for GatewayConfig {
             scheduling: Scheduling::Batch,
             client_min_rate: 250,
             client_max_body_size: None,
+            trusted_proxies: None,
             access_log: AccessLogConfig::default(),
             example: None,
             routes_file: None,

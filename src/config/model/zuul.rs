@@ -74,6 +74,8 @@ pub struct RouteConfig {
     pub retryable: bool,
     /// `sensitive-headers`, in lower case, when the route has a list of its own (`custom-sensitive-headers`), even an empty one.
     pub sensitive_headers: Option<BTreeSet<String>>,
+    /// `gateway.encoded-delimiters.<id>`: whether a path with an encoded `/`, `\`, `;`, `?` or `#` is refused; default false.
+    pub rejects_encoded_delimiters: bool,
 }
 
 /// Where a route leads.

@@ -3,9 +3,11 @@
 //! Limits are found by name, so one name can't be both kinds. How many requests at once, and for how long, is `isolation`'s affair.
 
 use super::routes::{Route, RouteList};
-use super::{address, front, isolation};
+use super::{address, balance, front, isolation};
 use crate::config::fault::Fault;
-use crate::config::model::{BackendConfig, BackendKind, Compat, IsolationConfig, RouteTarget, ServerAddress};
+use crate::config::model::{
+    BackendConfig, BackendKind, BalanceConfig, Compat, IsolationConfig, RouteTarget, ServerAddress,
+};
 use crate::config::name::nearest;
 use crate::config::settings::{Read, Setting, Settings};
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,6 +61,7 @@ impl Backends<'_> {
             isolation: strategy.of_a_service(),
             deadline: strategy.deadline_of_a_service(read, faults),
             verify_tls: true,
+            balance: balance::of_a_service(read, faults),
         }
     }
 
@@ -81,6 +84,7 @@ impl Backends<'_> {
             isolation: if guarded { strategy.of_a_url_route(per_route) } else { IsolationConfig::None },
             deadline: strategy.deadline_of_a_url_route().filter(|_| guarded),
             verify_tls: read.flag("zuul.ssl-hostname-validation-enabled").unwrap_or(true),
+            balance: BalanceConfig::default(),
         }
     }
 
@@ -127,13 +131,15 @@ fn backend_of(route: &Route) -> Option<(&str, BackendKind)> {
 }
 
 /// The names of one of Ribbon's keys: for one service, and for all.
-type Names = (&'static str, &'static str);
+pub(super) type Names = (&'static str, &'static str);
 
 macro_rules! ribbon {
     ($key:literal) => {
         (concat!("<service...>.ribbon.", $key), concat!("ribbon.", $key))
     };
 }
+
+pub(super) use ribbon;
 
 pub(super) const LIST_OF_SERVERS: Names = ribbon!("listOfServers");
 pub(super) const IS_SECURE: Names = ribbon!("IsSecure");
@@ -158,11 +164,11 @@ impl<'a> Ribbon<'a> {
         read(self.settings.one(self.id), own).or_else(|| read(self.settings.all(), common))
     }
 
-    fn setting(self, names: Names) -> Option<&'a Setting> {
+    pub(super) fn setting(self, names: Names) -> Option<&'a Setting> {
         self.own_or_common(names, Read::setting)
     }
 
-    fn text(self, names: Names) -> Option<String> {
+    pub(super) fn text(self, names: Names) -> Option<String> {
         self.own_or_common(names, Read::words)
     }
 
@@ -192,7 +198,9 @@ pub(super) fn tell_unused(
         let Some(id) = setting.ids.first().filter(|id| *id != "default") else { continue };
         let name = setting.key.name;
         let of_a_backend =
-            ["hystrix.command.", "zuul.eureka.", "<service...>."].iter().any(|start| name.starts_with(start));
+            ["hystrix.command.", "zuul.eureka.", "<service...>.", "niws.loadbalancer.<", "gateway.ping.<"]
+                .iter()
+                .any(|start| name.starts_with(start));
         let (known, message) = match name.starts_with("hystrix.threadpool.") {
             true => (&pools, "no service uses a pool of this name"),
             false if of_a_backend => (&ids, "no route leads to a service or url route of this id"),

@@ -10,6 +10,7 @@ use crate::config::model::{
     Scheduling, ServerConfig, Shutdown,
 };
 use crate::config::settings::Read;
+use ipnet::IpNet;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
@@ -145,7 +146,7 @@ fn is_carried(octet: u8, in_query: bool) -> bool {
     http::uri::PathAndQuery::try_from(target.as_str()).is_ok()
 }
 
-pub(super) fn gateway(read: Read<'_>, server: &ServerConfig) -> GatewayConfig {
+pub(super) fn gateway(read: Read<'_>, server: &ServerConfig, faults: &mut Vec<Fault>) -> GatewayConfig {
     let default = GatewayConfig::default();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runnable = read.amount("gateway.workers.runnable").unwrap_or(8 * cores);
@@ -166,10 +167,27 @@ pub(super) fn gateway(read: Read<'_>, server: &ServerConfig) -> GatewayConfig {
         },
         client_min_rate: read.amount("gateway.client.min-rate").map_or(default.client_min_rate, |rate| rate as u64),
         client_max_body_size: read.size("gateway.client.max-body-size").and_then(|size| u64::try_from(size).ok()),
+        trusted_proxies: trusted_proxies(read, faults),
         access_log: access_log(read),
         example: port(read, "gateway.example.port").map(|port| ExampleConfig { port }),
         routes_file: read.words("gateway.routes-file").map(Into::into),
     }
+}
+
+fn trusted_proxies(read: Read<'_>, faults: &mut Vec<Fault>) -> Option<Vec<IpNet>> {
+    let name = "gateway.trusted-proxies";
+    let (items, setting) = (read.items(name)?, read.setting(name)?);
+    let mut networks = Vec::new();
+    for item in items {
+        match item.parse().or_else(|_| item.parse::<IpAddr>().map(IpNet::from)) {
+            Ok(network) => networks.push(network),
+            Err(_) => {
+                let message = format!("{item:?} is no address and no network such as 10.0.0.0/8");
+                faults.push(Fault::error(&setting.place, setting.name.clone(), message));
+            }
+        }
+    }
+    Some(networks)
 }
 
 fn access_log(read: Read<'_>) -> AccessLogConfig {

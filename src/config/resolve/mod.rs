@@ -4,6 +4,7 @@
 
 mod address;
 mod backends;
+mod balance;
 mod front;
 mod isolation;
 mod management;
@@ -20,12 +21,13 @@ use super::settings::Settings;
 /// The configuration that the settings make. With faults of [`super::fault::Severity::Error`] it is of no use.
 pub(crate) fn config(settings: &Settings, faults: &mut Vec<Fault>) -> Config {
     let server = front::server(settings.all(), faults);
-    let gateway = front::gateway(settings.all(), &server);
+    let gateway = front::gateway(settings.all(), &server, faults);
     let zuul = zuul::zuul(settings.all(), faults);
     let mut list = routes::routes(settings, faults);
     let file = settings.all().setting("gateway.routes-file").and_then(|file| routes_file::read(file, faults));
     let (more, services) = file.unwrap_or_default();
     list.add(more, settings.all().flag("zuul.retryable").unwrap_or(false), faults);
+    list.judge_delimiters(settings, faults);
     let backends = backends::Backends { settings, compat: gateway.compat, services: &services }.resolve(&list, faults);
     // A key that is at fault can be the reason why a backend is not there: mended, the next look tells what is left.
     if faults.iter().all(|fault| fault.severity != Severity::Error) {

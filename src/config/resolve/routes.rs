@@ -62,6 +62,22 @@ impl RouteList {
         self.routes.iter()
     }
 
+    /// `gateway.encoded-delimiters.<id>`: of every route, or of all that have none of their own.
+    pub(super) fn judge_delimiters(&mut self, settings: &Settings, faults: &mut Vec<Fault>) {
+        const NAME: &str = "gateway.encoded-delimiters.<id>";
+        let rejects = |id| settings.one(id).choice(NAME).map(|choice| choice == 1);
+        let of_all = rejects("*").unwrap_or(false);
+        for route in &mut self.routes {
+            route.config.rejects_encoded_delimiters = rejects(&route.config.id).unwrap_or(of_all);
+        }
+        for setting in settings.iter().filter(|setting| setting.key.name == NAME && setting.ids[0] != "*") {
+            if self.routes.iter().all(|route| route.config.id != setting.ids[0]) {
+                let message = format!("there is no route of the id {}", setting.ids[0]);
+                faults.push(Fault::error(&setting.place, setting.name.clone(), message));
+            }
+        }
+    }
+
     pub(super) fn into_routes(self) -> Vec<RouteConfig> {
         self.routes.into_iter().map(|route| route.config).collect()
     }
@@ -116,6 +132,7 @@ impl OneRoute<'_> {
             strip_prefix: self.read.flag("zuul.routes.<id>.strip-prefix").unwrap_or(true),
             retryable: self.read.flag("zuul.routes.<id>.retryable").or(self.retryable).unwrap_or(false),
             sensitive_headers: self.sensitive_headers(faults),
+            rejects_encoded_delimiters: false,
         };
         let name = format!("zuul.routes.{}", self.key);
         Some(Route { config, server, place: self.first.place.clone(), name })

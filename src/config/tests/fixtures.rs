@@ -97,12 +97,8 @@ fn the_gateway_of_the_benchmark_loads_and_tells_what_is_javas() {
     assert_eq!(loaded.config.server.port, 8080);
     assert_eq!(loaded.config.management.exposure.include, ["*"]);
     assert_eq!(loaded.config.management.show_details, ShowDetails::Always);
-    let expected = [
-        "spring.cloud.gateway.httpclient.connectTimeout",
-        "ribbon.eureka.enabled",
-        "ribbon.ServerListRefreshInterval",
-        "ribbon.NFLoadBalancerPingInterval",
-    ];
+    let expected =
+        ["spring.cloud.gateway.httpclient.connectTimeout", "ribbon.eureka.enabled", "ribbon.ServerListRefreshInterval"];
     assert_eq!(warned, expected);
 }
 

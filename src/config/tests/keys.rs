@@ -15,6 +15,9 @@ const SEPARATE_POOLS: &str = "zuul.routes.a: /a/**\nzuul.ribbon-isolation-strate
                               zuul.thread-pool.use-separate-thread-pools: true\n\
                               hystrix.threadpool.default.maximumSize: 30\na.ribbon.PoolKeepAliveTime: 5\n";
 
+/// Pings, whose keys act only when somebody pings.
+const PINGS: &str = "zuul.routes.a: /a/**\na.ribbon: {listOfServers: s, NFLoadBalancerPingClassName: PingUrl}\n";
+
 /// The key with ids that the bases have.
 fn written(key: &Key) -> String {
     let id = if key.name.starts_with("hystrix.threadpool") { "default" } else { "a" };
@@ -37,11 +40,17 @@ fn other_value(key: &Key) -> String {
         "zuul.routes.<id>" => "/other/**",
         "logging.level.<logger...>" => "trace",
         "management.endpoint.health.show-details" => "always",
+        name if name.ends_with("RuleClassName") => "RandomRule",
+        name if name.ends_with("PingClassName") => "PingUrl",
+        name if name.starts_with("gateway.ping.") && name.ends_with("path") => "/other",
         name if name.contains("relaxed") => "'{'",
         _ => "",
     };
     if !value.is_empty() {
         return value.into();
+    }
+    if key.name == "gateway.trusted-proxies" {
+        return "10.0.0.0/8".into();
     }
     match key.kind {
         Kind::Flag if key.default == "true" || key.name.ends_with(".enabled") => "false".into(),
@@ -70,7 +79,7 @@ fn every_key_that_acts_changes_the_configuration() {
             continue;
         }
         let (name, value) = (written(key), other_value(key));
-        let changes = [SEMAPHORES, POOLS, SEPARATE_POOLS].iter().any(|base| {
+        let changes = [SEMAPHORES, POOLS, SEPARATE_POOLS, PINGS].iter().any(|base| {
             let base = without(base, &name);
             let with = format!("{base}{name}: {value}\n");
             format!("{:?}", config(&with)) != format!("{:?}", config(&base))
@@ -83,7 +92,7 @@ fn every_key_that_acts_changes_the_configuration() {
 fn stated_defaults_are_the_defaults() {
     for key in catalogue().iter().filter(|key| key.acts() && !key.default.is_empty()) {
         let name = written(key);
-        for base in [SEMAPHORES, POOLS] {
+        for base in [SEMAPHORES, POOLS, PINGS] {
             let base = without(base, &name);
             let with = format!("{base}{name}: {}\n", key.default);
             assert_eq!(format!("{:?}", config(&with)), format!("{:?}", config(&base)), "{name}: {}", key.default);

@@ -2,6 +2,7 @@
 //!
 //! Parsers have their tables in their own files; here stands what several of them make together.
 
+mod balance;
 mod fixtures;
 mod keys;
 mod limits;

@@ -62,6 +62,19 @@ fn framing_and_connection_fields_of_the_caller_are_dropped() {
 }
 
 #[test]
+fn host_is_the_servers_unless_the_request_brings_its_own() {
+    let (origin, seen) = recording(0);
+    let server = server(&origin);
+    for (host, expected) in [(None, &*origin.address.to_string()), (Some("gw.test"), "gw.test")] {
+        let mut asked = request("GET", "/", &[]);
+        asked.fields.remove("host");
+        host.map(|host| asked.fields.insert("host", host.parse().unwrap()));
+        call(&server, asked, &mut TestClient::silent()).unwrap();
+        assert_eq!(seen.recv().unwrap(), format!("GET / HTTP/1.1\r\nhost: {expected}\r\n\r\n"));
+    }
+}
+
+#[test]
 fn the_target_arrives_octet_for_octet() {
     let (origin, seen) = recording(0);
     let server = server(&origin);

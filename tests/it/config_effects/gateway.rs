@@ -1,7 +1,7 @@
 //! `gateway.*`, `logging.level.*` and `management.server.*`: what is ours, and what is said where.
 
 use crate::support::client::RawClient;
-use crate::support::gateway::{Setup, TestGateway};
+use crate::support::gateway::{Setup, TestGateway, assert_reason};
 use crate::support::origin::TestOrigin;
 use crate::support::parts::Scratch;
 use crate::support::socket::free_port;
@@ -219,4 +219,32 @@ fn routes_can_come_from_a_json_file() {
     let file = scratch.write("routes.json", routes.to_string());
     let setup = Setup::new().set("gateway.routes-file", file.display().to_string());
     assert_eq!(setup.start().get("/product/list").text(), "GET /product/list");
+}
+
+/// HDR-10: only who is trusted is believed about those before it.
+#[test]
+fn strangers_are_not_believed() {
+    let origin = TestOrigin::echoing();
+    for (trusted, expected) in [("127.0.0.0/8, ::1", "6.6.6.6, 127.0.0.1"), ("10.0.0.1", "127.0.0.1")] {
+        let gateway = Setup::to(&origin).set("gateway.trusted-proxies", trusted).start();
+        let mut client = gateway.client();
+        assert_eq!(client.request("GET", "/x", "X-Forwarded-For: 6.6.6.6\r\n", b"").status, 200);
+        let seen = origin.requests().pop().expect("it arrived");
+        assert_eq!(seen.message.field("X-Forwarded-For").as_deref(), Some(expected));
+    }
+}
+
+/// PATH-13: for one route, or for all of them but one; the log tells why.
+#[test]
+fn encoded_delimiters_can_be_refused() {
+    let origin = TestOrigin::echoing();
+    let setup = Setup::new().url_route("a", "/a/**", &origin.url()).url_route("b", "/b/**", &origin.url());
+    let one = setup.clone().set("gateway.encoded-delimiters.a", "reject").start();
+    assert_reason(&one.get("/a/x%2Fy"), 400, "bad_request");
+    assert!(logged(&one, "/a/x%2Fy").contains("encoded delimiter"));
+    assert_eq!(one.get("/b/x%2Fy").text(), "GET /x%2Fy");
+    let setup = setup.set("gateway.encoded-delimiters.[*]", "reject").set("gateway.encoded-delimiters.b", "allow");
+    let all = setup.start();
+    assert_reason(&all.get("/a/x%5cy"), 400, "bad_request");
+    assert_eq!(all.get("/b/x%5cy").text(), "GET /x%5cy");
 }
