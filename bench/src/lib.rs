@@ -8,6 +8,7 @@ mod child;
 mod contestant;
 mod fidelity;
 mod footprint;
+mod message;
 mod peers;
 mod quick;
 mod table;

@@ -27,6 +27,7 @@ use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
 /// How its threads are used; what a report groups by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,9 +181,20 @@ pub(crate) fn named(name: &str) -> Option<&'static Contestant> {
     all().find(|contestant| contestant.name == name)
 }
 
-/// For programs that can't be told to pick a port: one that was free a moment ago.
+/// For programs that can't be told to pick a port: one that is free, and that the system gives to nobody who leaves the choice to it.
 pub(crate) fn free_address() -> io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+    const BELOW_EPHEMERAL: std::ops::Range<u16> = 20_000..32_000;
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = std::process::id() as u16;
+    for _ in BELOW_EPHEMERAL {
+        let offset = start.wrapping_mul(31).wrapping_add(NEXT.fetch_add(1, Relaxed))
+            % (BELOW_EPHEMERAL.end - BELOW_EPHEMERAL.start);
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, BELOW_EPHEMERAL.start + offset));
+        if TcpListener::bind(address).is_ok() {
+            return Ok(address);
+        }
+    }
+    Err(io::Error::other("no port from 20000 to 31999 is free"))
 }
 
 /// Ready if a program of this name is on the path.

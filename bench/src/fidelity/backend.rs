@@ -1,7 +1,7 @@
 //! The backend behind both gateways: does what the probe says, and keeps every request as it came.
 
 use super::probe::Probe;
-use super::wire::{self, Kind, Message, octets};
+use crate::message::{self, Kind, Message, octets};
 use std::io::{self, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -73,7 +73,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 /// Serves a connection until either side ends it.
 fn talk(stream: &TcpStream, server: usize, state: &Mutex<State>) {
     let mut from = BufReader::new(stream);
-    while let Ok(Some(mut message)) = wire::read_head(&mut from, Kind::Request) {
+    while let Ok(Some(mut message)) = message::read_head(&mut from, Kind::Request) {
         let mut to = stream;
         if message.values("expect").any(|value| value.eq_ignore_ascii_case("100-continue")) {
             let _ = to.write_all(b"HTTP/1.1 100 Continue\r\n\r\n");

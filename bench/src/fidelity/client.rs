@@ -1,7 +1,7 @@
 //! The client before both gateways.
 
 use super::probe::Probe;
-use super::wire::{self, Kind, Message, octets};
+use crate::message::{self, Kind, Message, octets};
 use std::io::{BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -70,5 +70,5 @@ fn exchange(connection: &mut BufReader<TcpStream>, probe: &Probe) -> Reply {
 }
 
 fn read(connection: &mut BufReader<TcpStream>, to_head: bool) -> Option<Message> {
-    wire::read(connection, Kind::Answer { to_head }).ok().flatten()
+    message::read(connection, Kind::Answer { to_head }).ok().flatten()
 }

@@ -52,7 +52,8 @@ fn zuul(
     let home: PathBuf = java::java(17, 25).ok_or_else(|| io::Error::other("no fitting Java"))?;
     let address = free_address()?;
     let mut command = tied(&home.join("bin/java"));
-    command.arg("-jar").arg(java::jar("zuul1")).arg(java::location(file));
+    // It is asked a few hundred requests: the first compiler does, and starts sooner.
+    command.args(["-Xmx512m", "-XX:TieredStopAtLevel=1", "-jar"]).arg(java::jar("zuul1")).arg(java::location(file));
     Ok((Running::at(told(command, address), address, &scratch.path().join("zuul.log"))?, address))
 }
 

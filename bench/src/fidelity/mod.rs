@@ -13,7 +13,6 @@ mod gateways;
 mod intended;
 mod observation;
 mod probe;
-mod wire;
 
 use crate::contestant::{Availability, Scratch};
 use crate::table::say;
@@ -88,17 +87,16 @@ fn play_all(probes: &Probes, chosen: &[&Probe]) -> io::Result<Vec<Difference>> {
             continue;
         }
         let scratch = Scratch::new()?;
+        let began = Instant::now();
         let pair = Pair::start(properties, places, &scratch)?;
-        say(&format!("setup {setup}: {} probes", of_setup.len()));
+        let (started, count) = (began.elapsed().as_secs(), of_setup.len());
         for probe in of_setup {
-            let began = Instant::now();
             let [zuul, portcullis] =
                 [pair.zuul.1, pair.portcullis.1].map(|gateway| play(probe, gateway, &backend, places));
-            if began.elapsed().as_secs() > 5 {
-                say(&format!("{} took {:?}", probe.name, began.elapsed()));
-            }
             differences.extend(compare(&probe.name, &zuul, &portcullis));
         }
+        let played = began.elapsed().as_secs() - started;
+        say(&format!("setup {setup}: {count} probes; {started} s to start both, {played} s to play"));
     }
     Ok(differences)
 }

@@ -6,7 +6,7 @@
 use super::backend::Seen;
 use super::client::Reply;
 use super::probe::Probe;
-use super::wire::{Framing, Message};
+use crate::message::{Framing, Message};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Aspects with their values.
@@ -160,14 +160,13 @@ pub(super) fn compare(probe: &str, zuul: &Observation, portcullis: &Observation)
         // One field more or less is a difference of its own, not one of order.
         (aspect, if aspect.ends_with("order") { common(zuul, portcullis) } else { (zuul, portcullis) })
     });
-    let shown = |value: Option<String>| value.map_or("-".into(), |value| short(&value));
     values
         .filter(|(_, (zuul, portcullis))| zuul != portcullis)
         .map(|(aspect, (zuul, portcullis))| Difference {
             probe: probe.to_owned(),
             aspect: aspect.clone(),
-            zuul: shown(zuul),
-            portcullis: shown(portcullis),
+            zuul: short(zuul.clone(), portcullis.as_deref()),
+            portcullis: short(portcullis, zuul.as_deref()),
         })
         .collect()
 }
@@ -201,14 +200,19 @@ fn common(one: Option<String>, two: Option<String>) -> (Option<String>, Option<S
     (Some(within(&one, &two)), Some(within(&two, &one)))
 }
 
-/// Long values by their beginning and length.
-fn short(value: &str) -> String {
+/// Long values by what stands around the first difference, and their length.
+fn short(value: Option<String>, other: Option<&str>) -> String {
     const MOST: usize = 400;
+    const BEFORE: usize = 40;
+    const SHOWN: usize = 160;
+    let Some(value) = value else { return "-".into() };
     let length = value.chars().count();
     if length <= MOST {
-        return value.to_owned();
+        return value;
     }
-    format!("{}... ({length} octets)", value.chars().take(60).collect::<String>())
+    let same = value.chars().zip(other.unwrap_or_default().chars()).take_while(|(one, two)| one == two).count();
+    let from = same.saturating_sub(BEFORE);
+    format!("...{}... ({length} octets)", value.chars().skip(from).take(SHOWN).collect::<String>())
 }
 
 #[cfg(test)]

@@ -6,18 +6,18 @@ use std::io::{self, BufRead, Read};
 
 /// A request or an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Message {
-    pub(super) start: String,
-    pub(super) fields: Vec<(String, String)>,
-    pub(super) framing: Framing,
-    pub(super) body: String,
+pub(crate) struct Message {
+    pub(crate) start: String,
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) framing: Framing,
+    pub(crate) body: String,
     /// Whether the body came whole.
-    pub(super) whole: bool,
+    pub(crate) whole: bool,
 }
 
 /// How the end of a body is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Framing {
+pub(crate) enum Framing {
     #[default]
     None,
     Length(u64),
@@ -28,18 +28,18 @@ pub(super) enum Framing {
 
 /// What is read: bodies of answers depend on the request, and end with the connection if nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Request,
     Answer { to_head: bool },
 }
 
 impl Message {
-    pub(super) fn values<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn values<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
         self.fields.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
     /// Reads the body that the head tells of; an answer to HEAD has none, whatever its fields say.
-    pub(super) fn read_body(&mut self, from: &mut impl BufRead, kind: Kind) {
+    pub(crate) fn read_body(&mut self, from: &mut impl BufRead, kind: Kind) {
         let mut body = Vec::new();
         let framing = if kind == (Kind::Answer { to_head: true }) { Framing::None } else { self.framing };
         // A connection that failed is one that ended too early.
@@ -48,30 +48,30 @@ impl Message {
     }
 
     /// Of an answer.
-    pub(super) fn status(&self) -> Option<u16> {
+    pub(crate) fn status(&self) -> Option<u16> {
         self.start.split(' ').nth(1)?.parse().ok()
     }
 }
 
 /// Octets as text.
-pub(super) fn latin1(octets: &[u8]) -> String {
+pub(crate) fn latin1(octets: &[u8]) -> String {
     octets.iter().map(|&octet| char::from(octet)).collect()
 }
 
 /// Text as octets; characters beyond Latin-1, which no octet can be, become `?`.
-pub(super) fn octets(text: &str) -> Vec<u8> {
+pub(crate) fn octets(text: &str) -> Vec<u8> {
     text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect()
 }
 
 /// Reads a message; none at a clean end.
-pub(super) fn read(from: &mut impl BufRead, kind: Kind) -> io::Result<Option<Message>> {
+pub(crate) fn read(from: &mut impl BufRead, kind: Kind) -> io::Result<Option<Message>> {
     let Some(mut message) = read_head(from, kind)? else { return Ok(None) };
     message.read_body(from, kind);
     Ok(Some(message))
 }
 
 /// Reads up to the empty line; none at a clean end.
-pub(super) fn read_head(from: &mut impl BufRead, kind: Kind) -> io::Result<Option<Message>> {
+pub(crate) fn read_head(from: &mut impl BufRead, kind: Kind) -> io::Result<Option<Message>> {
     let Some(start) = line(from)? else { return Ok(None) };
     let mut message = Message { start, ..Message::default() };
     while let Some(line) = line(from)?.filter(|line| !line.is_empty()) {
