@@ -1,6 +1,6 @@
 //! The Java originals: where Maven puts them, which Java runs them, how they are started.
 
-use super::{Availability, Launch, Limit, free_address};
+use super::{Availability, Launch, Limit, Listening, free_address};
 use crate::child::{Running, tied};
 use std::ffi::OsString;
 use std::io;
@@ -78,7 +78,7 @@ pub(super) fn run(
     project: &str,
     (oldest, newest): (u32, u32),
     arguments: impl FnOnce(SocketAddr) -> io::Result<Vec<OsString>>,
-) -> io::Result<(SocketAddr, Option<Running>)> {
+) -> io::Result<Listening> {
     let home = java(oldest, newest).ok_or_else(|| io::Error::other("no fitting Java"))?;
     let address = free_address()?;
     let mut command = tied(&home.join("bin/java"));

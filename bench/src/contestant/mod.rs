@@ -117,8 +117,11 @@ pub(crate) struct Contestant {
     /// Where the program and what it needs are looked for.
     find: fn() -> Availability,
     /// Starts it with the limits that were made of `knobs`.
-    launch: fn(&Launch<'_>) -> io::Result<(SocketAddr, Option<Running>)>,
+    launch: fn(&Launch<'_>) -> io::Result<Listening>,
 }
+
+/// Where it listens, and its process; none when there is no proxy.
+type Listening = (SocketAddr, Option<Running>);
 
 /// What a contestant's `launch` gets.
 pub(crate) struct Launch<'a> {

@@ -1,6 +1,6 @@
 //! nginx, its file made from the rows of its limits.
 
-use super::{Contestant, Family, Knob, Launch, Limit, Stage, Told, free_address, on_path};
+use super::{Contestant, Family, Knob, Launch, Limit, Listening, Stage, Told, free_address, on_path};
 use crate::child::{Running, tied};
 use std::fmt::Write as _;
 use std::fs;
@@ -33,7 +33,7 @@ const KNOBS: &[Knob] = &[
     Knob::new(Stage::Log, "access_log", Told::Value("access.log"), Told::Value("off")),
 ];
 
-fn run(launch: &Launch<'_>) -> io::Result<(SocketAddr, Option<Running>)> {
+fn run(launch: &Launch<'_>) -> io::Result<Listening> {
     let address = free_address()?;
     let folder = launch.folder()?;
     let file = folder.join("nginx.conf");

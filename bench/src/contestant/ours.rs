@@ -1,7 +1,7 @@
 //! portcullis in its variants, and its async twin: the same file for all.
 
 use super::spring::write_properties;
-use super::{Availability, Contestant, Family, Knob, Launch, Stage, Told};
+use super::{Availability, Contestant, Family, Knob, Launch, Listening, Stage, Told};
 use crate::child::{Output, Running, tied};
 use clap::CommandFactory;
 use std::io;
@@ -84,7 +84,7 @@ const TWO_SECONDS: Told = Told::Default("2000");
 const THIRTY_SECONDS: Told = Told::Value("30000");
 
 /// Starts this program as `command`; it picks a port and says which.
-fn run(launch: &Launch<'_>, command: &str) -> io::Result<(SocketAddr, Option<Running>)> {
+fn run(launch: &Launch<'_>, command: &str) -> io::Result<Listening> {
     let file = write_properties(launch, "services", "127.0.0.1:0".parse().map_err(io::Error::other)?)?;
     let mut program = tied(&std::env::current_exe()?);
     program.args([command, "-c"]).arg(file).stdout(launch.log()?);

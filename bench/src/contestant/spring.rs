@@ -1,7 +1,6 @@
 //! Files in Spring's dialect, which Zuul 1, Spring Cloud Gateway and portcullis all read; and Spring Cloud Gateway itself.
 
-use super::{Contestant, Family, Knob, Launch, Route, Stage, Told, java};
-use crate::child::Running;
+use super::{Contestant, Family, Knob, Launch, Listening, Route, Stage, Told, java};
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
@@ -97,7 +96,7 @@ const WEBFLUX: &[Knob] = &[
 ];
 
 /// Starts a Spring Cloud Gateway.
-fn run(launch: &Launch<'_>, project: &str, javas: (u32, u32)) -> io::Result<(SocketAddr, Option<Running>)> {
+fn run(launch: &Launch<'_>, project: &str, javas: (u32, u32)) -> io::Result<Listening> {
     let family = if project == "gateway-webflux" { "webflux" } else { "webmvc" };
     java::run(launch, project, javas, |address| Ok(vec![java::location(&write_properties(launch, family, address)?)]))
 }

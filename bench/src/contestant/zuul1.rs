@@ -1,10 +1,8 @@
 //! Zuul 1 as Spring Cloud Hoxton packages it: service routes with semaphores or with pools, and url routes.
 
 use super::spring::{MEMORY, PLATFORM, TOMCAT, write_properties};
-use super::{Contestant, Family, Knob, Launch, Stage, Told, java};
-use crate::child::Running;
+use super::{Contestant, Family, Knob, Launch, Listening, Stage, Told, java};
 use std::io;
-use std::net::SocketAddr;
 
 pub(super) const ALL: &[Contestant] = &[
     Contestant {
@@ -33,7 +31,7 @@ const ZUUL1: Contestant = Contestant {
     launch: |launch| run(launch, "urls"),
 };
 
-fn run(launch: &Launch<'_>, routes: &str) -> io::Result<(SocketAddr, Option<Running>)> {
+fn run(launch: &Launch<'_>, routes: &str) -> io::Result<Listening> {
     java::run(launch, "zuul1", (17, 25), |address| {
         Ok(vec![java::location(&write_properties(launch, routes, address)?)])
     })

@@ -1,9 +1,7 @@
 //! Zuul 2: its core, with a main of our own that reads the routes from system properties.
 
-use super::{Contestant, Family, Knob, Launch, Stage, Told, java};
-use crate::child::Running;
+use super::{Contestant, Family, Knob, Launch, Listening, Stage, Told, java};
 use std::io;
-use std::net::SocketAddr;
 
 pub(super) const ZUUL2: Contestant = Contestant {
     name: "zuul2",
@@ -31,7 +29,7 @@ const MANY: Told = Told::Value("20000");
 const UNBOUNDED: Told = Told::Value("2147483647");
 const PER_PROCESSOR: Told = Told::Default("one per processor");
 
-fn run(launch: &Launch<'_>) -> io::Result<(SocketAddr, Option<Running>)> {
+fn run(launch: &Launch<'_>) -> io::Result<Listening> {
     java::run(launch, "zuul2", (17, 25), |address| {
         let routes = launch.setup.routes.iter().map(|route| {
             let servers: Vec<String> = route.servers.iter().map(ToString::to_string).collect();

@@ -113,7 +113,7 @@ fn play(probe: &Probe, gateway: SocketAddr, backend: &Backend, places: Places) -
 fn reserve() -> io::Result<socket2::Socket> {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)?;
     socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
-    Ok(socket.into())
+    Ok(socket)
 }
 
 fn report(verdict: &Verdict, faults: &[String], options: &Options) {
