@@ -217,3 +217,6 @@ pub(crate) fn backend(delay_ms: u64) -> io::Result<(Running, SocketAddr)> {
     command.args(["backend", "--delay-ms", &delay_ms.to_string()]);
     Running::listening(command, Output::Stdout)
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,14 +8,14 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
 pub(super) const ALL: &[Contestant] = &[
-    contestant("portcullis", "portcullis", &[FRONT, BACK, SEMAPHORE]),
-    contestant("portcullis-thread", "portcullis, THREAD", &[FRONT, BACK, THREAD]),
+    contestant("portcullis", "portcullis", &[DOOR, FRONT, BACK, SEMAPHORE]),
+    contestant("portcullis-thread", "portcullis, THREAD", &[DOOR, FRONT, BACK, THREAD]),
     contestant("portcullis-tiny-http", "portcullis, tiny-http", &[TINY_HTTP, BACK, SEMAPHORE]),
     Contestant {
         name: "twin",
         label: "async twin",
         family: Family::Async,
-        knobs: &[FRONT, BACK, SEMAPHORE],
+        knobs: &[DOOR, TWIN, BACK, SEMAPHORE],
         find: find_twin,
         launch: |launch| run(launch, "async-gateway"),
     },
@@ -26,14 +26,20 @@ const fn contestant(name: &'static str, label: &'static str, knobs: &'static [&'
     Contestant { name, label, family: Family::Blocking, knobs, find, launch: |launch| run(launch, "gateway") }
 }
 
-const FRONT: &[Knob] = &[
+const DOOR: &[Knob] = &[
     Knob::new(Stage::Backlog, "server.tomcat.accept-count", Told::Default("100"), Told::Value("10000")),
     Knob::new(Stage::Connections, "server.tomcat.max-connections", Told::Default("8192"), Told::Value("20000")),
     Knob::new(Stage::KeepAlive, "server.tomcat.max-keep-alive-requests", NO_BOUND, NO_BOUND),
+];
+
+const FRONT: &[Knob] = &[
     Knob::new(Stage::Workers, "server.tomcat.threads.max", Told::Default("200"), Told::Workers),
     Knob::new(Stage::Queue, "server.tomcat.threads.max-queue-capacity", AS_CONNECTIONS, AS_CONNECTIONS),
     Knob::new(Stage::Queue, "gateway.queue.timeout", Told::Default("5s"), Told::Value("30s")),
 ];
+
+/// Nothing waits for a thread in it.
+const TWIN: &[Knob] = &[Knob::new(Stage::Workers, "--threads", Told::Default("one per processor"), Told::Processors)];
 
 /// The crate bounds neither threads nor connections.
 const TINY_HTTP: &[Knob] = &[
@@ -43,6 +49,7 @@ const TINY_HTTP: &[Knob] = &[
 ];
 
 const BACK: &[Knob] = &[
+    super::spring::BREAKER,
     Knob::new(Stage::Upstream, "<service>.ribbon.MaxConnectionsPerHost", Told::Default("50"), Told::Value("20000")),
     Knob::new(Stage::Upstream, "<service>.ribbon.MaxTotalConnections", Told::Default("200"), Told::Value("20000")),
     Knob::new(Stage::Upstream, "zuul.host.connection-request-timeout-millis", TWO_SECONDS, THIRTY_SECONDS),
@@ -88,6 +95,9 @@ fn run(launch: &Launch<'_>, command: &str) -> io::Result<Listening> {
     let file = write_properties(launch, "services", "127.0.0.1:0".parse().map_err(io::Error::other)?)?;
     let mut program = tied(&std::env::current_exe()?);
     program.args([command, "-c"]).arg(file).stdout(launch.log()?);
+    for limit in launch.limits.iter().filter(|limit| limit.told && limit.key.starts_with("--")) {
+        program.args([&limit.key, &limit.value]);
+    }
     let (process, address) = Running::listening(program, Output::Stderr)?;
     let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, address.port()));
     Ok((if address.ip().is_unspecified() { loopback } else { address }, Some(process)))

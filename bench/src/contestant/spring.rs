@@ -50,6 +50,14 @@ pub(super) const TOMCAT: &[Knob] = &[
     Knob::new(Stage::Log, "server.tomcat.accesslog.enabled", Told::Default("false"), Told::Default("false")),
 ];
 
+/// Hystrix's, of Zuul 1 and of portcullis: it would turn a run past the knee into one of refusals.
+pub(super) const BREAKER: Knob = Knob::new(
+    Stage::Isolation,
+    "hystrix.command.<service>.circuitBreaker.enabled",
+    Told::Default("true"),
+    Told::Value("false"),
+);
+
 pub(super) const PLATFORM: &[Knob] =
     &[Knob::new(Stage::Workers, "server.tomcat.threads.max", Told::Default("200"), Told::Workers)];
 

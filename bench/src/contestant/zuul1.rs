@@ -66,6 +66,7 @@ const THREAD: &[Knob] = &[
 ];
 
 const SERVICE: &[Knob] = &[
+    super::spring::BREAKER,
     Knob::new(Stage::Upstream, "<service>.ribbon.MaxConnectionsPerHost", Told::Default("50"), Told::Value("20000")),
     Knob::new(Stage::Upstream, "<service>.ribbon.MaxTotalConnections", Told::Default("200"), Told::Value("20000")),
     Knob::new(Stage::Timeout, "<service>.ribbon.ReadTimeout", Told::Default("1000"), Told::Value("30000")),

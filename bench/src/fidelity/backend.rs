@@ -16,6 +16,8 @@ pub(super) struct Backend {
 #[derive(Default)]
 struct State {
     probe: Probe,
+    /// Counts the probes: a request that a gateway gave up may still be under way when the next one is played.
+    number: usize,
     requests: Vec<Recorded>,
     running: usize,
     peak: usize,
@@ -34,6 +36,15 @@ pub(super) struct Seen {
     pub(super) requests: Vec<Recorded>,
     /// The most requests that were under way at once.
     pub(super) peak: usize,
+}
+
+impl State {
+    /// A request of this probe ends.
+    fn ended(&mut self, number: usize) {
+        if self.number == number {
+            self.running -= 1;
+        }
+    }
 }
 
 impl Backend {
@@ -56,8 +67,7 @@ impl Backend {
     /// From now on, `probe` says what is answered.
     pub(super) fn play(&self, probe: &Probe) {
         let mut state = lock(&self.state);
-        (state.probe, state.peak) = (probe.clone(), state.running);
-        state.requests.clear();
+        *state = State { probe: probe.clone(), number: state.number + 1, ..State::default() };
     }
 
     pub(super) fn seen(&self) -> Seen {
@@ -79,15 +89,15 @@ fn talk(stream: &TcpStream, server: usize, state: &Mutex<State>) {
             let _ = to.write_all(b"HTTP/1.1 100 Continue\r\n\r\n");
         }
         message.read_body(&mut from, Kind::Request);
-        let probe = {
+        let (probe, number) = {
             let mut state = lock(state);
             state.requests.push(Recorded { server, message });
             state.running += 1;
             state.peak = state.peak.max(state.running);
-            state.probe.clone()
+            (state.probe.clone(), state.number)
         };
         std::thread::sleep(Duration::from_millis(probe.wait));
-        lock(state).running -= 1;
+        lock(state).ended(number);
         let sent = to.write_all(&octets(probe.answer()));
         if probe.stall {
             // Until the gateway has had enough; a backend that closed would end the body.

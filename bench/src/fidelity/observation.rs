@@ -1,6 +1,6 @@
 //! What was seen of a probe, as aspects with values that can be compared: what differs from run to run has been taken out.
 //!
-//! Taken out are dates, ports, timestamps, the boundary that Zuul makes up, and the fields that the Java client adds by itself. Of service
+//! Taken out are dates, ports, timestamps, the seconds of Retry-After, the case of field names, the boundary that Zuul makes up, and the fields that the Java client adds by itself. Of service
 //! routes the order of fields is left out too: there it is that of a hash table.
 
 use super::backend::Seen;
@@ -93,7 +93,12 @@ fn message(side: &str, message: &Message, ordered: bool, aspects: &mut Observati
     let mut order = Vec::new();
     for (name, value) in fields.filter(|(name, _)| !FRAMING.contains(&name.to_ascii_lowercase().as_str())) {
         let name = name.to_ascii_lowercase();
-        let value = if name == "date" { "<date>" } else { value };
+        // portcullis draws the seconds of Retry-After, so that not all come back at once.
+        let value = match name.as_str() {
+            "date" => "<date>",
+            "retry-after" => "<seconds>",
+            _ => value,
+        };
         let lines = aspects.entry(format!("{side}field {name}")).or_default();
         if !lines.is_empty() {
             lines.push_str(" | ");
