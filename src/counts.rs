@@ -5,11 +5,11 @@
 //! a shard's part of a route is made when the route is first used. Nothing here waits or allocates otherwise.
 
 use crate::client::Refused;
-use crate::metrics::{Collect, Counter, Gauge, Held, Sink, Timer};
+use crate::metrics::{Collect, Counter, Gauge, Held, Sink, Stripes, Timer};
 use crate::reason::Reason;
 use http::Method;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Statuses that are counted each for itself.
@@ -35,7 +35,7 @@ const METHODS: [Method; 9] = [
 pub struct Counts {
     /// What each route is called: its full pattern.
     routes: Vec<String>,
-    shards: Box<[Shard]>,
+    shards: Stripes<Shard>,
 }
 
 /// What is known of a request at its end.
@@ -60,21 +60,19 @@ pub struct Ended<'a> {
 impl Counts {
     /// For routes of these patterns, in the order of their indices.
     pub fn new(routes: Vec<String>) -> Self {
-        let shards = std::thread::available_parallelism().map_or(1, usize::from).min(16);
-        let shards = (0..shards).map(|_| Shard::new(routes.len())).collect();
-        Self { routes, shards }
+        Self { shards: Stripes::new(|| Shard::new(routes.len())), routes }
     }
 
     /// A request is under way until the guard is dropped.
     pub fn begin(&self) -> Held<'_> {
-        let shard = self.shard();
+        let shard = self.shards.mine();
         shard.requests.add_one();
         shard.in_flight.hold()
     }
 
     /// A request that had begun is at its end.
     pub fn end(&self, ended: &Ended<'_>) {
-        let shard = self.shard();
+        let shard = self.shards.mine();
         shard.answered(ended.status);
         shard.received.add(ended.received);
         shard.sent.add(ended.sent);
@@ -89,7 +87,7 @@ impl Counts {
 
     /// A request that was refused before a handler saw it.
     pub fn refused(&self, refused: &Refused) {
-        let shard = self.shard();
+        let shard = self.shards.mine();
         shard.requests.add_one();
         shard.failures[refused.reason as usize].add_one();
         shard.sent.add(refused.sent as u64);
@@ -98,22 +96,12 @@ impl Counts {
         }
     }
 
-    /// The calling thread's shard.
-    fn shard(&self) -> &Shard {
-        static THREADS: AtomicUsize = AtomicUsize::new(0);
-        thread_local! {
-            static NUMBER: usize = THREADS.fetch_add(1, Relaxed);
-        }
-        &self.shards[NUMBER.with(|number| *number) % self.shards.len()]
-    }
-
     fn sum(&self, of: impl Fn(&Shard) -> u64) -> u64 {
         self.shards.iter().map(of).sum()
     }
 }
 
-/// Padded: what a request changes first stands together, and away from the other shards'.
-#[repr(align(128))]
+/// One thread's share, or that of a few.
 struct Shard {
     requests: Counter,
     in_flight: Gauge,
@@ -228,7 +216,7 @@ impl Collect for Counts {
                 sink.counter("portcullis.responses", help, &[("status", &status.to_string())], count);
             }
         }
-        for shard in &self.shards {
+        for shard in self.shards.iter() {
             for (index, series) in shard.routes.iter().enumerate() {
                 if let Some(series) = series.get() {
                     series.collect(self.routes.get(index).map(String::as_str), sink);

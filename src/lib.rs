@@ -3,7 +3,7 @@
 //! # The way of a request
 //!
 //! ```text
-//! accept -> connection -> head -> route -> pre filters -> isolation (semaphore | pool) -> upstream (ureq) -> post filters -> response
+//! accept -> connection -> head -> route -> pre filters -> circuit -> isolation (semaphore | pool) -> upstream (ureq) -> post filters -> response
 //! ```
 //!
 //! [`gateway::Gateway`] tells it on one page. Modules are listed in the order in which a request meets them; arrows between them point
@@ -15,7 +15,9 @@
 //! | where a head is parsed, a body framed | [`wire`] |
 //! | which route is hit, what is stripped | [`router`] |
 //! | where a header is stripped or added | [`exchange`], [`router::fields`] |
+//! | where a circuit opens, what is counted of a backend | [`command`] |
 //! | where a permit is taken | [`isolation`] |
+//! | what is sent again, and when | [`retry`] |
 //! | where a server is chosen, or passed over | [`balance`] |
 //! | where a timeout is set | [`deadline`], [`upstream`] |
 //! | where a failure becomes a status | [`reason`], [`reply`] |
@@ -32,7 +34,9 @@ pub mod wire;
 pub mod gateway;
 pub mod router;
 pub mod exchange;
+pub mod command;
 pub mod isolation;
+pub mod retry;
 pub mod balance;
 pub mod upstream;
 pub mod reply;

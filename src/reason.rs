@@ -99,6 +99,8 @@ pub enum Cause {
     ConnectTimeout(IpAddr, u16),
     /// [`Reason::UpstreamAborted`]: the connection was closed before any octet of an answer.
     NoAnswer,
+    /// Any of these but the deadline, on a retryable route: after the last attempt.
+    Retryable,
 }
 
 impl std::fmt::Display for Reason {

@@ -15,6 +15,7 @@ use crate::wire::head::RequestHead;
 use crate::wire::response::{self, Framing, HeadWriter, Persistence, Tail};
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
+use std::borrow::Cow;
 use std::io::IoSlice;
 use std::time::SystemTime;
 
@@ -24,7 +25,7 @@ pub struct Reply {
     /// The status.
     pub status: StatusCode,
     /// Fields in order, names as they are to be seen. `Date`, `Content-Length` and `Connection` are added when it is sent.
-    pub fields: Vec<(&'static str, HeaderValue)>,
+    pub fields: Vec<(Cow<'static, str>, HeaderValue)>,
     /// The body; for HEAD only its length is told.
     pub body: Bytes,
 }
@@ -43,7 +44,7 @@ impl Reply {
     /// The same with one field more.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: HeaderValue) -> Self {
-        self.fields.push((name, value));
+        self.fields.push((name.into(), value));
         self
     }
 

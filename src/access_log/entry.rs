@@ -36,6 +36,8 @@ pub struct Entry {
     pub times: Times,
     /// Why the request did not end as its client hoped; independent of the status, since a fallback may have answered.
     pub reason: Option<Reason>,
+    /// Whether a fallback answered.
+    pub fallback: bool,
     /// What exactly failed: which timer, which limit, what the system said.
     pub detail: Option<Cow<'static, str>>,
 }
@@ -71,6 +73,7 @@ impl Entry {
             attempts: 0,
             times: Times::default(),
             reason: None,
+            fallback: false,
             detail: None,
         }
     }

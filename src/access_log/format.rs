@@ -6,7 +6,7 @@
 //!
 //! Targets and fields come from strangers. Every octet that is a control, a quote, a backslash or not ASCII is written as `\xHH` (in
 //! JSON the backslash is doubled, so that a reader gets the same text), thus no request can forge a line. What is missing is `-`, or
-//! null in JSON; `detail` alone stands only where something failed. Nothing here does input or output; a `Vec` takes every write.
+//! null in JSON; `detail` stands only where something failed, `fallback` where one answered. Nothing here does input or output; a `Vec` takes every write.
 
 use super::entry::Entry;
 use crate::wire::date::{Civil, iso_8601};
@@ -51,6 +51,9 @@ fn combined(out: &mut Vec<u8>, entry: &Entry) {
             Value::Millis(value) => millis(out, value, b"-"),
         }
     }
+    if entry.fallback {
+        out.extend_from_slice(b" fallback=true");
+    }
     if let Some(detail) = &entry.detail {
         out.extend_from_slice(b" detail=\"");
         escaped(out, detail.as_bytes(), Place::Quoted);
@@ -85,6 +88,9 @@ fn json(out: &mut Vec<u8>, entry: &Entry) {
                 millis(out, value, b"null");
             }
         }
+    }
+    if entry.fallback {
+        out.extend_from_slice(br#","fallback":true"#);
     }
     if let Some(detail) = &entry.detail {
         json_text(out, "detail", Some(detail.as_bytes()));
@@ -287,10 +293,15 @@ mod tests {
             "{}",
             line.escape_ascii()
         );
+        let answered = Entry { fallback: true, ..failed };
+        line.clear();
+        combined(&mut line, &answered);
+        assert!(line.windows(50).any(|part| part.starts_with(b" reason=queue_full fallback=true detail=")));
         let mut object = Vec::new();
-        json(&mut object, &failed);
+        json(&mut object, &answered);
         let value: serde_json::Value = serde_json::from_slice(&object).unwrap();
         assert_eq!(value["detail"], r"closed: \x22x\x22\x0a\x5c");
+        assert_eq!(value["fallback"], true);
     }
 
     /// Log forging: the raw target as it came, and every octet that could end a quote or a line escaped.

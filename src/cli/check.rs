@@ -4,9 +4,12 @@
 //! order in which a request meets them, the threads there can be, and advice. It binds no port and resolves no name.
 
 mod balance;
+mod command;
 
 use super::{Exit, print, tell};
-use crate::config::model::{BackendConfig, BackendKind, Container, IsolationConfig};
+use crate::config::model::{
+    AdaptiveLimit, BackendConfig, BackendKind, Container, IsolationConfig, LimitLaw, QueueOrder, RetryConfig,
+};
 use crate::config::{self, Config, Sources};
 use crate::container::tiny;
 use crate::router::{Route, Router};
@@ -74,7 +77,7 @@ fn front(out: &mut String, config: &Config) {
         "workers",
         format!("{} to {}, {} kept runnable", server.min_spare_threads, server.max_threads, config.gateway.runnable),
     );
-    line("ready queue", format!("{}, at most {}", server.max_queue_capacity, span(config.gateway.queue_timeout)));
+    line("ready queue", ready_queue(config));
     line("request line, fields", format!("{} octets each, 100 fields", server.max_http_header_size));
     line("head, body read, write", span(server.connection_timeout));
     line(
@@ -83,6 +86,16 @@ fn front(out: &mut String, config: &Config) {
     );
     line("idle connection", bound(server.keep_alive_timeout));
     line("requests per connection", server.max_keep_alive_requests.map_or("no bound".into(), |n| n.to_string()));
+}
+
+fn ready_queue(config: &Config) -> String {
+    let gateway = &config.gateway;
+    let order = match gateway.queue_order {
+        QueueOrder::Fifo => "",
+        QueueOrder::AdaptiveLifo => ", the newest first when it stands",
+    };
+    let codel = if gateway.queue_codel { ", at most 5ms for who comes when it stands" } else { "" };
+    format!("{}, at most {}{order}{codel}", config.server.max_queue_capacity, span(gateway.queue_timeout))
 }
 
 fn backends(out: &mut String, config: &Config) {
@@ -104,7 +117,11 @@ fn backend_limits(out: &mut String, config: &Config, backend: &BackendConfig) {
     };
     match &backend.isolation {
         IsolationConfig::Semaphore { max_concurrent_requests } => {
-            line("semaphore", max_concurrent_requests.to_string())
+            line("semaphore", semaphore(*max_concurrent_requests, backend.adaptive));
+            line(
+                "wait for a permit",
+                Some(config.gateway.max_wait).filter(|wait| !wait.is_zero()).map_or("none".into(), span),
+            );
         }
         IsolationConfig::Thread { pool_key } => line("thread pool", pool(config, pool_key)),
         IsolationConfig::None => line("isolation", "none".into()),
@@ -115,7 +132,29 @@ fn backend_limits(out: &mut String, config: &Config, backend: &BackendConfig) {
     line("connect", span(backend.connect_timeout));
     line("read", bound(backend.read_timeout));
     line("deadline", bound(backend.deadline));
+    line("attempts", backend.retry.as_ref().map_or("1".into(), attempts));
     balance::lines(backend).into_iter().for_each(|(what, value)| line(what, value));
+    line("circuit", command::circuit(backend));
+    line("fallback", command::fallback(backend));
+}
+
+fn attempts(retry: &RetryConfig) -> String {
+    let most = retry.most_attempts();
+    let what = if retry.all_operations { "all methods" } else { "GET; others while nothing was sent" };
+    let budget = retry.budget.map_or("no budget".into(), |budget| {
+        format!("retries up to {} % of the requests and {} a second", budget.percent, budget.min_per_second)
+    });
+    format!("up to {most} on retryable routes ({what}), bodies up to {} octets, {budget}", retry.max_body)
+}
+
+fn semaphore(most: usize, adaptive: Option<AdaptiveLimit>) -> String {
+    let Some(AdaptiveLimit { law, floor }) = adaptive else { return most.to_string() };
+    let law = match law {
+        LimitLaw::Vegas => "vegas",
+        LimitLaw::Gradient2 => "gradient2",
+        LimitLaw::Aimd => "aimd",
+    };
+    format!("{floor} to {most}, by {law}")
 }
 
 fn pool(config: &Config, key: &str) -> String {
@@ -160,6 +199,7 @@ fn container(out: &mut String, config: &Config) {
 fn advice(out: &mut String, config: &Config, router: &Router) {
     let mut advice: Vec<String> = router.shadowed().map(|(later, earlier)| shadow(later, earlier)).collect();
     advice.extend(config::advice(config).iter().map(ToString::to_string));
+    advice.extend(command::forwards(config, router));
     advice.extend(descriptors(config));
     if !advice.is_empty() {
         let _ = writeln!(out, "\nwarnings, each worth a second look:");
@@ -233,11 +273,64 @@ mod tests {
     }
 
     #[test]
+    fn adaptive_limits_and_waits_are_told() {
+        says(ONE, &["  wait for a permit            none\n"]);
+        let all = "gateway.limit: gradient2\ngateway.limits.shop.ceiling: 90\ngateway.isolation.max-wait: 250\n";
+        says(
+            &format!("{ONE}{all}gateway.queue: {{order: adaptive-lifo, codel: on}}\n"),
+            &[
+                "  semaphore                    20 to 90, by gradient2\n",
+                "  wait for a permit            250ms\n",
+                "  ready queue                  8192, at most 5s, the newest first when it stands, at most 5ms for who comes when it stands\n",
+            ],
+        );
+        says(
+            &format!("{ONE}gateway.limits.shop.law: aimd\n"),
+            &["  semaphore                    20 to 100, by aimd\n"],
+        );
+        says(
+            &format!("{ONE}gateway.limits.default.law: vegas\n"),
+            &["  semaphore                    1 to 100, by vegas\n"],
+        );
+    }
+
+    #[test]
     fn pools_are_told_with_their_queues() {
         let base = "zuul.routes.s: /s/**\nzuul.ribbon-isolation-strategy: THREAD\n";
         says(base, &["limits of service s (no server):", "RibbonCommand: 10 to 10 threads, no queue\n"]);
         let queue = format!("{base}hystrix.threadpool.default.maxQueueSize: 9\n");
         says(&queue, &["RibbonCommand: 10 to 10 threads, queue 9 (refuses from 5)\n"]);
+    }
+
+    #[test]
+    fn circuits_and_fallbacks_are_told() {
+        let lines = ["  circuit                      none\n", "  fallback                     none\n"];
+        says(ONE, &lines);
+        let base = "zuul.routes.s: /s/**\n";
+        let opens =
+            "  circuit                      opens at 50 % failures of 20 or more requests in 10s; one test every 5s\n";
+        says(base, &[opens]);
+        let half = format!("{base}gateway.circuit-breaker.mode: half-open\ngateway.fallback.*.body: sorry\n");
+        says(&half, &["; half open after 5s\n", "  fallback                     200 OK with 5 octets, 10 at once\n"]);
+        let forced =
+            format!("{base}hystrix.command.s.circuitBreaker.forceOpen: true\ngateway.fallback.s.forward: /x\n");
+        says(&forced, &["  circuit                      forced open\n", "forward to /x, 10 at once\n"]);
+        says(&format!("{base}hystrix.command.s.circuitBreaker.forceClosed: true\n"), &["forced closed\n"]);
+    }
+
+    #[test]
+    fn forwards_without_a_target_are_told() {
+        let forward = |path: &str| format!("{ONE}zuul.routes.s: /s/**\ngateway.fallback.s.forward: {path}\n");
+        let start = "  - gateway.fallback: the forward of s to";
+        says(&forward("/nowhere?x"), &[&format!("{start} /nowhere?x leads to no route: every fallback fails\n")]);
+        says(&forward("/nowhere/**"), &[&format!("{start} /nowhere/** leads to no route")]);
+        says(&forward("/s/sorry"), &[&format!("{start} /s/sorry leads to itself: what failed is asked again\n")]);
+        says(&forward("/shop/../x"), &[&format!("{start} /shop/../x is no path that can be asked for\n")]);
+        for path in ["/shop/**", "/shop/sorry?x=1", "/actuator/health"] {
+            assert!(!report_on(&forward(path)).contains(start), "{path}");
+        }
+        let elsewhere = format!("{}management.server.port: 1\n", forward("/actuator/health"));
+        says(&elsewhere, &[&format!("{start} /actuator/health leads to no route")]);
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! Pure: a [`Config`] in, sentences out.
 
 mod balance;
+mod command;
+mod retries;
 
 use super::model::{BackendConfig, BackendKind, Config, IsolationConfig, RouteConfig, RouteTarget, ThreadPoolConfig};
 use std::fmt;
@@ -27,11 +29,15 @@ impl fmt::Display for Advice {
 pub fn advice(config: &Config) -> Vec<Advice> {
     let remarks = [
         semaphores(config),
+        waits(config),
         shared_pool(config),
+        wide_pools(config),
         connections(config),
         servers(config),
         balance::balancing(config),
         thresholds(config),
+        command::commands(config),
+        retries::retries(config),
         headers(config),
     ];
     remarks.into_iter().flatten().collect()
@@ -65,15 +71,54 @@ fn semaphores(config: &Config) -> Vec<Advice> {
     let wide = config
         .backends
         .values()
-        .filter_map(|b| Some((permits(b)?, b.id.clone())))
-        .filter(|(count, _)| *count >= workers);
-    let remarks = grouped(wide).into_iter().map(|(count, ids)| {
+        .filter_map(|b| Some(((permits(b)?, b.adaptive.is_some()), b.id.clone())))
+        .filter(|((count, _), _)| *count >= workers);
+    let remarks = grouped(wide).into_iter().map(|((count, adapts), ids)| {
+        let (key, up_to) =
+            if adapts { ("gateway.limits.<id>.ceiling", "up to ") } else { ("zuul.semaphore.max-semaphores", "") };
         let message = format!(
-            "{count} permits for {} are never all taken by {workers} workers (server.tomcat.threads.max): one slow backend can hold every \
+            "{up_to}{count} permits for {} are never all taken by {workers} workers (server.tomcat.threads.max): one slow backend can hold every \
              worker",
             ids.join(", ")
         );
-        remark("zuul.semaphore.max-semaphores", message)
+        remark(key, message)
+    });
+    remarks.collect()
+}
+
+/// A wait for a permit is no part of the deadline.
+fn waits(config: &Config) -> Vec<Advice> {
+    let (key, wait) = ("gateway.isolation.max-wait", config.gateway.max_wait);
+    if wait.is_zero() {
+        return Vec::new();
+    }
+    if !config.backends.is_empty() && config.backends.values().all(|backend| permits(backend).is_none()) {
+        return vec![remark(key, "no semaphore to wait for: pools have queues of their own (maxQueueSize)".into())];
+    }
+    let longer = config.backends.values().filter(|backend| permits(backend).is_some()).filter_map(|backend| {
+        let deadline = backend.deadline.filter(|deadline| *deadline < wait)?;
+        Some((deadline, backend.id.clone()))
+    });
+    let remarks = grouped(longer).into_iter().map(|(deadline, ids)| {
+        let message = format!(
+            "requests to {} may wait {wait:?} for a permit, longer than the {deadline:?} that their answer may take after that",
+            ids.join(", ")
+        );
+        remark(key, message)
+    });
+    remarks.collect()
+}
+
+/// A worker waits for its pool thread, so threads beyond the workers never run.
+fn wide_pools(config: &Config) -> Vec<Advice> {
+    let workers = config.server.max_threads;
+    let wide = config.thread_pools.iter().filter(|(_, pool)| pool.maximum_size >= workers);
+    let remarks = wide.map(|(key, pool)| {
+        let message = format!(
+            "{} threads are never all used by {workers} workers (server.tomcat.threads.max): one slow backend can hold every worker",
+            pool.maximum_size
+        );
+        remark(format!("hystrix.threadpool.{key}"), message)
     });
     remarks.collect()
 }
@@ -168,7 +213,7 @@ mod tests {
     use crate::config::load_str;
 
     #[track_caller]
-    fn check(yaml: &str, expected: &[&str]) {
+    pub(super) fn check(yaml: &str, expected: &[&str]) {
         let loaded = load_str(yaml).unwrap_or_else(|faults| panic!("{faults:?}"));
         let said: Vec<_> = advice(&loaded.config).iter().map(Advice::to_string).collect();
         let agree = said.len() == expected.len() && said.iter().zip(expected).all(|(line, text)| line.contains(text));
@@ -194,6 +239,35 @@ mod tests {
         check(&format!("{urls}zuul.host.max-per-route-connections: 100\n"), &[]);
         check(&format!("{urls}server.tomcat.max-threads: 20\nzuul.semaphore.max-semaphores: 15\n"), &[]);
         check(&format!("{urls}gateway.compat: zuul1\n"), &["20 connections for up to 200 requests at once"]);
+    }
+
+    #[test]
+    fn a_ceiling_that_never_binds_is_named() {
+        let adaptive = format!("{QUIET}gateway.limit: vegas\ns.ribbon.MaxConnectionsPerHost: 200\n");
+        let adaptive = adaptive.replace(", MaxConnectionsPerHost: 100", "");
+        check(&adaptive, &[]);
+        let remark = "gateway.limits.<id>.ceiling: up to 300 permits for s are never all taken by 200 workers";
+        check(&format!("{adaptive}gateway.limits.s.ceiling: 300\n"), &[remark]);
+    }
+
+    #[test]
+    fn waits_that_make_no_sense_are_named() {
+        let wait = |time: &str| format!("{QUIET}gateway.isolation.max-wait: {time}\n");
+        check(&wait("4s"), &[]);
+        let longer = "gateway.isolation.max-wait: requests to s may wait 4.001s for a permit, longer than the 4s";
+        check(&wait("4001ms"), &[longer]);
+        let pools = "zuul.ribbon-isolation-strategy: THREAD\nhystrix.threadpool.default.coreSize: 50\n";
+        check(&format!("{}{pools}", wait("1s")), &["gateway.isolation.max-wait: no semaphore to wait for"]);
+    }
+
+    #[test]
+    fn a_pool_that_is_larger_than_the_workers_is_named() {
+        let pool = |workers: usize| {
+            let threads = "zuul.ribbon-isolation-strategy: THREAD\nhystrix.threadpool.default.coreSize: 50\n";
+            format!("{QUIET}{threads}server.tomcat.max-threads: {workers}\n")
+        };
+        check(&pool(51), &[]);
+        check(&pool(50), &["hystrix.threadpool.RibbonCommand: 50 threads are never all used by 50 workers"]);
     }
 
     #[test]

@@ -2,15 +2,26 @@
 
 mod backend;
 mod balance;
+mod command;
 mod gateway;
 mod management;
+mod retry;
 mod server;
 mod zuul;
 
-pub use backend::{BackendConfig, BackendKind, IsolationConfig, Scheme, ServerAddress, ThreadPoolConfig};
+pub use backend::{
+    AdaptiveLimit, BackendConfig, BackendKind, IsolationConfig, LimitLaw, Scheme, ServerAddress, ThreadPoolConfig,
+};
 pub use balance::{BalanceConfig, BalancingRule, BlackoutConfig, PingConfig};
-pub use gateway::{AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, Scheduling};
+pub use command::{
+    CircuitConfig, CircuitMode, CommandConfig, FallbackAnswer, FallbackConfig, MetricsConfig, StaticAnswer,
+    WindowConfig,
+};
+pub use gateway::{
+    AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, QueueOrder, Scheduling,
+};
 pub use management::{EndpointExposure, ManagementConfig, ShowDetails};
+pub use retry::{BackoffConfig, RetryBudgetConfig, RetryConfig};
 pub use server::{IncludeMessage, Relaxed, ServerConfig, Shutdown};
 pub use zuul::{RouteConfig, RouteTarget, ZuulConfig};
 

@@ -15,7 +15,7 @@ use super::resolve::{Route, target};
 use super::settings::Setting;
 use super::values::Value;
 use super::yaml::{self, Key, Node};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Routes in their order, and the lists of servers by service.
@@ -26,7 +26,7 @@ pub(crate) const LISTS: [&str; 2] = ["routeDefinitionList", "ribbonDefinitionLis
 
 /// Reads the file that the setting names; a relative path counts from the file that names it.
 pub(crate) fn read(setting: &Setting, faults: &mut Vec<Fault>) -> Option<Definitions> {
-    let path = located(setting);
+    let path = setting.path();
     match std::fs::read_to_string(&path) {
         Ok(text) => parse(&path, &text, faults),
         Err(error) => {
@@ -35,11 +35,6 @@ pub(crate) fn read(setting: &Setting, faults: &mut Vec<Fault>) -> Option<Definit
             None
         }
     }
-}
-
-fn located(setting: &Setting) -> PathBuf {
-    let folder = setting.place.file().and_then(Path::parent).unwrap_or(Path::new(""));
-    folder.join(setting.value.text())
 }
 
 /// Reads the text of a route file.

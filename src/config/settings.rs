@@ -16,6 +16,7 @@ use super::catalogue::Key;
 use super::fault::Place;
 use super::values::Value;
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 /// One key that was set, with the value that won.
 #[derive(Clone, Debug)]
@@ -28,6 +29,14 @@ pub(crate) struct Setting {
     pub(crate) place: Place,
     /// The name as it was written.
     pub(crate) name: String,
+}
+
+impl Setting {
+    /// The value as a path; a relative one counts from the file that names it.
+    pub(crate) fn path(&self) -> PathBuf {
+        let folder = self.place.file().and_then(Path::parent).unwrap_or(Path::new(""));
+        folder.join(self.value.text())
+    }
 }
 
 /// Everything that was set, in the order in which it first appeared.

@@ -16,7 +16,7 @@ mod request_fields;
 mod via;
 
 pub use answer::{answer_fields, interim_fields};
-pub use plan::{ALLOW, Peer, Plan, Planned, Refusal, Rules, plan};
+pub use plan::{ALLOW, Peer, Plan, Planned, Refusal, Rules, plan, plan_forward};
 pub use request_fields::OF_THE_SERVER;
 
 use crate::router::fields::FieldTable;

@@ -101,13 +101,27 @@ pub fn plan<'r>(router: &'r Router, rules: &Rules, head: &RequestHead, peer: &Pe
     if ends_here(head) {
         return Ok(Planned::Options);
     }
-    let path = MatchPath::read(head.path(), router.reading());
+    plan_forward(router, rules, (head, &head.origin_form_bytes()), peer)
+}
+
+/// What becomes of the request when it is for another target, in origin-form: a forward of the gateway's own.
+///
+/// # Errors
+/// As for [`plan`].
+pub fn plan_forward<'r>(
+    router: &'r Router,
+    rules: &Rules,
+    (head, origin_form): (&RequestHead, &Bytes),
+    peer: &Peer,
+) -> Result<Planned<'r>, Refusal> {
+    let raw = origin_form.split(|&octet| octet == b'?').next().unwrap_or_default();
+    let path = MatchPath::read(raw, router.reading());
     let path = path.map_err(|fault| Refusal::bad_request(&fault.to_string()))?;
     let Some(found) = router.find(&path) else { return Ok(Planned::None) };
-    if found.route.config.rejects_encoded_delimiters && holds_encoded_delimiter(head.path()) {
+    if found.route.config.rejects_encoded_delimiters && holds_encoded_delimiter(raw) {
         return Err(Refusal::bad_request("the path holds an encoded delimiter"));
     }
-    let target = found.target(&head.origin_form_bytes(), &path);
+    let target = found.target(origin_form, &path);
     if found.route.is_forward() {
         return Ok(Planned::Forward { route: found.route, path: target });
     }

@@ -611,7 +611,10 @@ fn backend(id: &str) -> BackendConfig {
         connection_request_timeout: None,
         time_to_live: None,
         isolation: IsolationConfig::None,
+        adaptive: None,
         deadline: None,
+        command: Default::default(),
+        retry: None,
         verify_tls: true,
         balance: Default::default(),
     }

@@ -3,7 +3,8 @@
 //! Made from the configuration by [`FrontConfig::main`], or by [`FrontConfig::small`] for the listeners that need few threads. Clamps
 //! what cannot exist: no descriptors, no connection; no connection, no use for a worker.
 
-use crate::config::model::{Config, Relaxed, Scheduling};
+use super::discipline::Discipline;
+use crate::config::model::{Config, QueueOrder, Relaxed, Scheduling};
 use crate::wire::head::HeadLimits;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -25,6 +26,10 @@ pub struct FrontConfig {
     pub queue_capacity: usize,
     /// The longest wait in the ready queue.
     pub queue_timeout: Duration,
+    /// Who of those in the ready queue is next.
+    pub queue_order: QueueOrder,
+    /// Whether who joins a standing queue is given a short time only.
+    pub queue_codel: bool,
     /// The listen backlog.
     pub accept_count: usize,
     /// The most open connections; the acceptor then waits.
@@ -61,6 +66,8 @@ impl FrontConfig {
             runnable: config.gateway.runnable,
             queue_capacity: server.max_queue_capacity,
             queue_timeout: config.gateway.queue_timeout,
+            queue_order: config.gateway.queue_order,
+            queue_codel: config.gateway.queue_codel,
             accept_count: server.accept_count,
             max_connections: server.max_connections,
             connection_timeout: server.connection_timeout,
@@ -99,6 +106,10 @@ impl FrontConfig {
         self.runnable = self.runnable.clamp(self.min_spare.max(1), self.max_threads);
         self.queue_capacity = self.queue_capacity.min(self.max_connections);
         self
+    }
+
+    pub(super) fn discipline(&self) -> Discipline {
+        Discipline { order: self.queue_order, codel: self.queue_codel, timeout: self.queue_timeout }
     }
 
     /// The shortest timeout that the housekeeper watches over.

@@ -5,7 +5,7 @@
 //! while it sleeps until the earliest deadline, so that an idle front makes no wake-ups. A panic costs it one tick.
 
 use super::input::Received;
-use super::queue::Waiting;
+use super::queue::{Entry, Waiting};
 use super::refusal::peek;
 use super::shared::Shared;
 use super::sleep::NEVER;
@@ -29,6 +29,8 @@ const STUCK: u32 = 10;
 const MOSTLY: usize = 3;
 /// Ticks between two looks at the connections that are idle, during a drain.
 const DRAIN_STEP: u64 = 8;
+/// For the log.
+const CODEL: &str = "CoDel: it waited for more than 5 ms in a queue that had not been empty for 100 ms";
 
 pub(super) struct Housekeeper {
     shared: Arc<Shared>,
@@ -160,8 +162,9 @@ fn refuse_excess(shared: &Shared, now: Instant, all_active: bool) {
             shared.refuse(shared.slots.resume(excess.connection), Reason::QueueFull, excess.since);
         }
     }
-    for overdue in shared.queue.take_overdue(now, shared.config.queue_timeout) {
-        shared.refuse(shared.slots.resume(overdue.connection), Reason::QueueTimeout, overdue.since);
+    for Entry { waiting, hurried } in shared.queue.take_overdue(now) {
+        let detail = if hurried { CODEL } else { "" };
+        shared.refuse_for(shared.slots.resume(waiting.connection), Reason::QueueTimeout, detail, waiting.since);
     }
 }
 

@@ -14,6 +14,7 @@ mod body;
 mod clock;
 mod config;
 mod connection;
+mod discipline;
 mod drain;
 mod housekeeper;
 mod idle;

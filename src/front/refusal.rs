@@ -18,10 +18,15 @@ use std::time::Instant;
 impl Shared {
     /// Refuses the request of a connection that kept octets of it, or has some to read. Since when it waited is for the log.
     pub(super) fn refuse(&self, owned: Owned<'_>, reason: Reason, since: Instant) {
+        self.refuse_for(owned, reason, "", since);
+    }
+
+    /// The same, with what exactly for the log.
+    pub(super) fn refuse_for(&self, owned: Owned<'_>, reason: Reason, detail: &'static str, since: Instant) {
         let kept = !owned.state().unread.is_empty();
         let there = if kept { Received::Octets(1) } else { owned.socket().as_ref().map_or(Received::End, peek) };
         match there {
-            Received::Octets(_) => self.refuse_now(owned, reason, since),
+            Received::Octets(_) => self.refuse_unseen(owned, reason, detail, since),
             Received::End | Received::Broken => self.stats.aborted.add_one(),
             Received::Nothing => self.give_back(owned, since),
         }
@@ -29,9 +34,13 @@ impl Shared {
 
     /// Refuses without a look at what is there.
     pub(super) fn refuse_now(&self, owned: Owned<'_>, reason: Reason, since: Instant) {
+        self.refuse_unseen(owned, reason, "", since);
+    }
+
+    fn refuse_unseen(&self, owned: Owned<'_>, reason: Reason, detail: &'static str, since: Instant) {
         let peer = owned.state().peer;
         let sent = owned.socket().as_ref().map_or(0, |socket| self.send_refusal(socket, reason));
-        self.tell_refused(&Refused { reason, status: reason.status(), detail: "".into(), peer, since, sent });
+        self.tell_refused(&Refused { reason, status: reason.status(), detail: detail.into(), peer, since, sent });
         self.linger(owned);
     }
 

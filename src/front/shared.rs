@@ -72,7 +72,7 @@ impl Shared {
             clock: Clock::start(),
             slots: Slots::new(config.max_connections),
             ready: ReadySet::new()?,
-            queue: ReadyQueue::new(config.queue_capacity),
+            queue: ReadyQueue::new(config.queue_capacity, config.discipline()),
             idle: Idle::new(),
             sleep: Sleep::new(),
             workers: Workers::new(config.max_threads),
@@ -180,7 +180,7 @@ impl Shared {
 
     /// Closes what nobody serves any more, once every thread has ended.
     pub(super) fn close_rest(&self) {
-        while let Some(waiting) = self.queue.pop() {
+        while let Some(waiting) = self.queue.pop(|| self.clock.now()) {
             drop(self.slots.resume(waiting.connection));
         }
         self.end_lingering();

@@ -43,7 +43,7 @@ pub(super) struct Worker<'a, H: Handler> {
 impl<'a, H: Handler> Worker<'a, H> {
     fn live(&mut self) {
         loop {
-            let waiting = self.shared.queue.pop();
+            let waiting = self.shared.queue.pop(|| self.shared.clock.now());
             self.place.has_looked();
             if self.shared.is_stopped() {
                 return;

@@ -3,32 +3,36 @@
 //! The gateway admits, then calls; whether the call runs here or on a pool's thread is isolation's affair. Nobody else makes upstream calls.
 
 use super::Failure;
+use super::attempts::{Again, Attempts, Trail};
 use super::downstream::{Attended, is_beyond};
 use super::record::Record;
-use crate::balance::{Balancer, Outcome, Pinger};
+use crate::balance::{Balancer, Pinger};
 use crate::client::{BodyLength, Client, ClientError};
+use crate::command::{Command, PoolMetrics};
 use crate::config::Config;
 use crate::config::model::{BackendConfig, BackendKind, IsolationConfig, Scheduling};
 use crate::deadline::Deadline;
-use crate::isolation::{Admitted, Isolation, NoResult, Parties, Pool, Semaphore};
+use crate::isolation::{Admitted, Heard, Isolation, Manner, NoResult, Parties, Pool, Semaphore};
 use crate::metrics::{Collect, Sink};
 use crate::reason::{Cause, Reason};
+use crate::retry::Retry;
 use crate::router::Route;
 use crate::scheduling;
 use crate::upstream::{
-    Alarm, Answer, CallLimits, Caller, ConnectionLimit, OutboundRequest, ResolverTable, Server, TlsContext,
+    Alarm, Answer, CallError, CallLimits, Caller, ConnectionLimit, OutboundRequest, ResolverTable, Server, TlsContext,
 };
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Every backend by its id.
 pub(crate) struct Backends {
     by_id: HashMap<String, Backend>,
     alarm: Arc<Alarm>,
     pools: Vec<Arc<Pool<Caller>>>,
+    pool_metrics: Vec<Arc<PoolMetrics>>,
 }
 
 /// A service, or the server of a url route.
@@ -36,6 +40,8 @@ pub(crate) struct Backend {
     config: Arc<BackendConfig>,
     name: Arc<str>,
     balancer: Arc<Balancer>,
+    command: Command,
+    retry: Option<Arc<Retry>>,
     isolation: Isolation<Caller>,
     /// The limits of each of its calls, but for the deadline.
     limits: CallLimits,
@@ -51,23 +57,35 @@ struct Shared {
     /// `zuul.host.max-total-connections`: one bound over all url routes.
     url_connections: Arc<ConnectionLimit>,
     pools: HashMap<String, Arc<Pool<Caller>>>,
+    pool_metrics: HashMap<String, Arc<PoolMetrics>>,
+    started: Instant,
     max_body: Option<u64>,
+    /// `gateway.isolation.max-wait`.
+    max_wait: Duration,
 }
 
 impl Backends {
     /// Builds them all; connects to nothing.
     pub(crate) fn new(config: &Config) -> io::Result<Self> {
-        let alarm = Arc::default();
+        let (alarm, started) = (Arc::default(), Instant::now());
         let shared = Shared {
             tls: TlsContext::new().map_err(io::Error::other)?,
             resolver: ResolverTable::new()?,
             url_connections: ConnectionLimit::watched(config.zuul.host_max_total_connections, &alarm),
             alarm,
             pools: config.thread_pools.keys().map(|key| (key.clone(), pool(config, key))).collect(),
+            pool_metrics: config
+                .backends
+                .values()
+                .filter_map(|backend| pool_metrics(config, backend, started))
+                .collect(),
+            started,
             max_body: config.gateway.client_max_body_size,
+            max_wait: config.gateway.max_wait,
         };
         let by_id = config.backends.iter().map(|(id, backend)| (id.clone(), Backend::new(backend, &shared))).collect();
-        Ok(Self { by_id, alarm: shared.alarm, pools: shared.pools.into_values().collect() })
+        let (pools, pool_metrics) = (shared.pools.into_values(), shared.pool_metrics.into_values());
+        Ok(Self { by_id, alarm: shared.alarm, pools: pools.collect(), pool_metrics: pool_metrics.collect() })
     }
 
     /// The backend of `route`.
@@ -100,6 +118,11 @@ impl Backends {
         self.servers().any(|server| server.pool().idle > 0)
     }
 
+    /// What is counted of each of them.
+    pub(crate) fn commands(&self) -> impl Iterator<Item = &Command> {
+        self.by_id.values().map(|backend| &backend.command)
+    }
+
     fn servers(&self) -> impl Iterator<Item = &Arc<Server>> {
         self.by_id.values().flat_map(|backend| backend.balancer.servers())
     }
@@ -114,7 +137,8 @@ impl Backend {
         let server = |address| Server::new(config, address, total.clone(), &shared.resolver, &shared.tls);
         let isolation = match &config.isolation {
             IsolationConfig::Semaphore { max_concurrent_requests } => {
-                Isolation::Semaphore(Semaphore::new(&config.id, *max_concurrent_requests))
+                let manner = Manner { adaptive: config.adaptive, max_wait: shared.max_wait };
+                Isolation::Semaphore(Semaphore::with(&config.id, *max_concurrent_requests, manner))
             }
             IsolationConfig::Thread { pool_key } => Isolation::Pool(shared.pools[pool_key].clone()),
             IsolationConfig::None => Isolation::None,
@@ -124,8 +148,10 @@ impl Backend {
             balancer: Arc::new(Balancer::new(
                 &config.balance,
                 config.servers.iter().map(server).collect(),
-                Instant::now(),
+                shared.started,
             )),
+            command: Command::new(config, pool_key(config).map(|key| shared.pool_metrics[key].clone()), shared.started),
+            retry: config.retry.as_ref().map(|retry| Arc::new(Retry::new(&config.id, retry, Instant::now()))),
             isolation,
             limits: CallLimits {
                 deadline: Deadline::NEVER,
@@ -138,23 +164,60 @@ impl Backend {
         }
     }
 
+    /// What surrounds its calls.
+    pub(super) fn command(&self) -> &Command {
+        &self.command
+    }
+
     /// What it is called: the service, or the id of the url route.
     pub(super) fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// A permit or a pool place, without waiting, for a request with a body of this length.
-    pub(crate) fn admit(&self, body: BodyLength) -> Result<Admitted<Caller>, Failure> {
-        if let BodyLength::Exactly(octets) = body
-            && is_beyond(self.max_body, octets)
-        {
-            return Err(ClientError::TooLarge.into());
-        }
-        self.isolation.admit().map_err(|reason| self.failed(Failure::new(reason, self.limit())))
+    /// Circuit, admission, call, and what is counted of them: up to the head of the answer. What is admitted is to be held until the last
+    /// octet of the answer was sent or given up.
+    pub(super) fn ask(
+        &self,
+        request: (&Route, OutboundRequest),
+        caller: &mut Caller,
+        client: &mut dyn Client,
+        record: &mut Record,
+    ) -> Result<(Admitted<Caller>, Answer), Failure> {
+        self.check_length(client.length())?;
+        let run = self.command.begin(Instant::now());
+        let mut run = run.ok_or_else(|| self.failure(Reason::CircuitOpen, "the circuit is open"))?;
+        let admitted = match self.admit(client) {
+            Ok(admitted) => admitted,
+            Err(refusal) => {
+                run.end(refusal.event(), Duration::ZERO, Instant::now());
+                return Err(refusal);
+            }
+        };
+        run.admitted(Instant::now());
+        let answer = self.call(&admitted, request, caller, client, record);
+        let event = answer.as_ref().map_or_else(Failure::event, |answer| self.command.event_of(answer.status));
+        run.end(event, admitted.waited(), Instant::now());
+        answer.map(|answer| (admitted, answer))
     }
 
-    /// Sends the request to the next server in turn and waits for the head of its answer.
-    pub(super) fn call(
+    /// A body that is announced as too long is not worth a permit, nor a test of the circuit.
+    fn check_length(&self, body: BodyLength) -> Result<(), Failure> {
+        match body {
+            BodyLength::Exactly(octets) if is_beyond(self.max_body, octets) => Err(ClientError::TooLarge.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// A permit or a pool place; a semaphore's permit is waited for, where that is configured.
+    fn admit(&self, client: &dyn Client) -> Result<Admitted<Caller>, Failure> {
+        self.isolation.admit(|| client.cancel()).map_err(|why| match why {
+            NoResult::Gateway(reason) => self.failed(Failure::new(reason, self.limit())),
+            NoResult::Client(error) => error.into(),
+        })
+    }
+
+    /// Sends the request to the next server in turn, to others after it if the route is retryable, and waits for the head of an answer.
+    fn call(
         &self,
         admitted: &Admitted<Caller>,
         (route, request): (&Route, OutboundRequest),
@@ -171,13 +234,16 @@ impl Backend {
         let cancel = client.cancel();
         let mut client = Attended { client, route, received: record.received_octets(), max_body: self.max_body };
         let parties = Parties { local: caller, client: &mut client, deadline, cancel: &cancel };
-        let (server, limits) = (server.clone(), self.limits);
+        let again = self.again(route, server);
+        let trail = again.as_ref().map(|again| again.trail.clone());
+        let attempts = Attempts { server: server.clone(), asked, request, limits: self.limits, again };
         let outcome = admitted.call(parties, move |caller, downstream, deadline, cancel| {
-            let outcome = caller.call(&server, request, downstream, &CallLimits { deadline, ..limits }, cancel);
-            asked.note(Outcome::of(&outcome), Instant::now());
-            outcome
+            attempts.run(caller, downstream, deadline, cancel)
         });
-        record.called(admitted.waited(), &outcome);
+        record.called(admitted.waited(), &outcome, trail.as_deref());
+        if let Some(heard) = heard(&outcome) {
+            admitted.heard(heard);
+        }
         match outcome {
             Ok(answer) => answer.map_err(|error| self.failed(error.into())),
             // The caller left its pool thread at the deadline.
@@ -189,6 +255,12 @@ impl Backend {
         }
     }
 
+    /// What attempts after that on `first` need, if there may be any.
+    fn again(&self, route: &Route, first: &Arc<Server>) -> Option<Again> {
+        let retry = self.retry.as_ref().filter(|_| route.config.retryable)?.clone();
+        Some(Again { retry, balancer: self.balancer.clone(), trail: Trail::new(first) })
+    }
+
     /// The failure as one of this backend.
     pub(super) fn failed(&self, failure: Failure) -> Failure {
         Failure { backend: Some(self.config.kind), ..failure }
@@ -196,12 +268,10 @@ impl Backend {
 
     /// What is used up when it admits nothing.
     fn limit(&self) -> Cow<'static, str> {
-        match &self.config.isolation {
-            IsolationConfig::Semaphore { max_concurrent_requests } => {
-                format!("all {max_concurrent_requests} permits are taken").into()
-            }
-            IsolationConfig::Thread { pool_key } => format!("no place is free in the pool {pool_key}").into(),
-            IsolationConfig::None => "".into(),
+        match (&self.isolation, &self.config.isolation) {
+            (Isolation::Semaphore(semaphore), _) => semaphore.exhausted().into(),
+            (_, IsolationConfig::Thread { pool_key }) => format!("no place is free in the pool {pool_key}").into(),
+            _ => "".into(),
         }
     }
 
@@ -212,15 +282,46 @@ impl Backend {
 
 impl Collect for Backends {
     fn collect(&self, sink: &mut dyn Sink) {
+        let now = Instant::now();
+        self.commands().for_each(|command| command.collect(now, sink));
+        self.pool_metrics.iter().for_each(|pool| pool.collect(now, sink));
         for backend in self.by_id.values() {
             if let Isolation::Semaphore(semaphore) = &backend.isolation {
                 semaphore.collect(sink);
             }
+            backend.retry.iter().for_each(|retry| retry.collect(sink));
         }
         self.pools.iter().for_each(|pool| pool.collect(sink));
         self.servers().for_each(|server| server.collect(sink));
-        let now = Instant::now();
         self.by_id.values().for_each(|backend| backend.balancer.collect(sink, now));
+    }
+}
+
+fn pool_key(backend: &BackendConfig) -> Option<&str> {
+    match &backend.isolation {
+        IsolationConfig::Thread { pool_key } => Some(pool_key),
+        IsolationConfig::Semaphore { .. } | IsolationConfig::None => None,
+    }
+}
+
+fn pool_metrics(config: &Config, backend: &BackendConfig, started: Instant) -> Option<(String, Arc<PoolMetrics>)> {
+    let key = pool_key(backend)?;
+    Some((
+        key.into(),
+        Arc::new(PoolMetrics::new(key, backend.command.pool_window, config.thread_pools[key].maximum_size, started)),
+    ))
+}
+
+/// What the call tells an adaptive limit: an answer of any status, or that the server did not bear it. What ended by the client, by a limit
+/// of our own or by a broken answer tells nothing.
+fn heard(outcome: &Result<Result<Answer, CallError>, NoResult>) -> Option<Heard> {
+    match outcome {
+        Ok(Ok(answer)) => Some(Heard::Head { client: answer.client_waited }),
+        Ok(Err(error)) => match error.reason {
+            Reason::Timeout | Reason::ConnectTimeout | Reason::ConnectFailed => Some(Heard::Dropped),
+            _ => None,
+        },
+        Err(_) => None,
     }
 }
 

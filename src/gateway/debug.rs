@@ -37,7 +37,8 @@ pub(super) fn steps(plan: &str, entry: &Entry) -> Option<HeaderValue> {
         step(&mut out, &format!("answer: {status}{after}"));
     }
     if let Some(reason) = entry.reason {
-        step(&mut out, &format!("failure: {reason}"));
+        let answered = if entry.fallback { ", answered by the fallback" } else { "" };
+        step(&mut out, &format!("failure: {reason}{answered}"));
     }
     HeaderValue::from_bytes(out.as_bytes()).ok()
 }

@@ -1,23 +1,28 @@
 //! The way of a request, on one page: [`Gateway::serve`].
 //!
 //! ```text
-//! head -> plan (route, upstream head) -> admission (permit | pool place) -> call (balance, connect, send, head) -> relay -> log and counts
+//! head -> plan (route, upstream head) -> ask: circuit -> admission (permit | pool place) -> call (balance, connect, send, head)
+//!      -> relay, or fall back where the backend failed -> log and counts
 //! ```
 //!
-//! Everything below is a step of it: [`crate::exchange`] plans, [`backend`] admits and calls, [`relay`] streams the answer, [`pages`] are the
-//! gateway's own, [`record`] is what the log and the counters are told. Containers call it; nothing here knows which.
+//! Everything below is a step of it: [`crate::exchange`] plans, [`backend`] admits and calls, [`relay`] streams the answer, [`fallback`] finds
+//! another, [`pages`] are the gateway's own, [`record`] is what the log and the counters are told. Containers call it; nothing here knows which.
 
+mod attempts;
 mod backend;
 mod debug;
 mod downstream;
+mod fallback;
 mod pages;
 mod record;
 mod relay;
+mod replay;
 
 pub(crate) use backend::Backends;
 
 use crate::access_log::AccessLog;
 use crate::client::{Client, ClientError, Ending, Handler, Refused, Request};
+use crate::command::Event;
 use crate::config::Config;
 use crate::config::model::BackendKind;
 use crate::counts::Counts;
@@ -27,6 +32,7 @@ use crate::reason::{Cause, Reason};
 use crate::reply::{self, ErrorAnswers};
 use crate::router::Router;
 use crate::upstream::{CallError, Caller, OutboundRequest};
+use fallback::Failed;
 use record::Record;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -125,11 +131,12 @@ impl Gateway {
         let Plan { route, method, target, fields, .. } = plan;
         let backend = self.backends.of(route)?;
         record.leads_to(backend.name());
-        // Held until the last octet of the answer was sent or given up.
-        let admitted = backend.admit(client.length())?;
-        let outbound = OutboundRequest { method, target, fields };
-        let answer = backend.call(&admitted, (route, outbound), &mut worker.caller, client, record)?;
-        relay::relay(answer, (route, request), &mut worker.buffers, client, record).map_err(|f| backend.failed(f))
+        let outbound = OutboundRequest { method, target: target.clone(), fields };
+        match backend.ask((route, outbound), &mut worker.caller, client, record) {
+            Ok((_held, answer)) => relay::relay(answer, (route, request), &mut worker.buffers, client, record)
+                .map_err(|failure| backend.failed(failure)),
+            Err(failure) => self.fall_back(Failed { failure, backend, target }, worker, request, client, record),
+        }
     }
 
     /// The answer to a failure; a client that is gone gets none.
@@ -142,7 +149,7 @@ impl Gateway {
         let (reason, cause, backend, server) = (*reason, *cause, *backend, record.server());
         let failure = reply::Failure { reason, cause, message, backend, server };
         let mut reply = self.errors.error(failure, Some(&request.head), SystemTime::now());
-        reply.fields.extend(record.debug());
+        reply.fields.extend(record.debug().map(|(name, value)| (name.into(), value)));
         record.replying(&reply, request.head.method());
         // The rest of a body that is too long is not worth its reading.
         let may_persist = reason != Reason::BodyTooLarge && client.may_persist();
@@ -162,6 +169,16 @@ impl Gateway {
 impl Failure {
     fn new(reason: Reason, detail: impl Into<Cow<'static, str>>) -> Self {
         Self { reason, cause: None, detail: detail.into(), message: "".into(), backend: None }
+    }
+
+    /// Whether it is the client's own fault.
+    fn is_of_client(&self) -> bool {
+        self.reason.status().is_client_error()
+    }
+
+    /// What it is to the command of its backend.
+    fn event(&self) -> Event {
+        Event::of(self.reason, self.cause)
     }
 
     /// A fault of the client's, who may know of it.

@@ -2,6 +2,7 @@
 //!
 //! A value that is passed down, never found through the thread: nothing of one request can show in the next one's line.
 
+use super::attempts::Trail;
 use super::debug;
 use crate::access_log::Entry;
 use crate::client::{ClientError, Ending, Refused, Request};
@@ -27,6 +28,12 @@ pub(super) struct Record {
     received_octets: u64,
     /// The first step for `X-Zuul-Debug-Header`, where the answer is to carry it.
     debug: Option<String>,
+}
+
+/// Backend and server, as the log names them.
+pub(super) struct Asked {
+    backend: Option<Arc<str>>,
+    server: Option<Arc<str>>,
 }
 
 impl Record {
@@ -56,6 +63,22 @@ impl Record {
         Some((debug::NAME, debug::steps(self.debug.as_ref()?, &self.entry)?))
     }
 
+    /// What the answer carries beside its own fields: why it is a fallback's, and the debug steps.
+    pub(super) fn extra_fields(&self) -> impl Iterator<Item = (&'static str, HeaderValue)> {
+        let cause = self.entry.reason.filter(|_| self.entry.fallback);
+        let cause = cause.map(|cause| {
+            [("X-Gateway-Reason", cause.name()), ("X-Gateway-Fallback", "true")]
+                .map(|(name, value)| (name, HeaderValue::from_static(value)))
+        });
+        cause.into_iter().flatten().chain(self.debug())
+    }
+
+    /// A fallback answers, for this cause.
+    pub(super) fn fell_back(&mut self, cause: Reason, detail: Cow<'static, str>) {
+        self.failed(cause, detail);
+        self.entry.fallback = true;
+    }
+
     /// It leads to this backend, whether that admits it or not.
     pub(super) fn leads_to(&mut self, backend: &Arc<str>) {
         self.entry.backend = Some(backend.clone());
@@ -64,6 +87,16 @@ impl Record {
     /// This server is about to be asked.
     pub(super) fn calling(&mut self, server: &Server) {
         self.entry.server = Some(server.authority().clone());
+    }
+
+    /// Who is asked now.
+    pub(super) fn asked(&self) -> Asked {
+        Asked { backend: self.entry.backend.clone(), server: self.entry.server.clone() }
+    }
+
+    /// Nobody was asked but these, as far as the log is told.
+    pub(super) fn asked_before(&mut self, asked: Asked) {
+        (self.entry.backend, self.entry.server) = (asked.backend, asked.server);
     }
 
     /// Host and port of the server that was asked.
@@ -76,8 +109,13 @@ impl Record {
         &mut self.received_octets
     }
 
-    /// A call came back, with whatever outcome.
-    pub(super) fn called(&mut self, waited: Duration, outcome: &Result<Result<Answer, CallError>, NoResult>) {
+    /// A call came back, with whatever outcome; the trail is that of its attempts, where there may be several.
+    pub(super) fn called(
+        &mut self,
+        waited: Duration,
+        outcome: &Result<Result<Answer, CallError>, NoResult>,
+        trail: Option<&Trail>,
+    ) {
         self.entry.times.isolation = Some(waited);
         match outcome {
             Ok(Ok(answer)) => {
@@ -87,6 +125,10 @@ impl Record {
             }
             Ok(Err(error)) => self.marks(&error.marks),
             Err(_) => self.entry.attempts = 1,
+        }
+        if let Some(trace) = trail.map(Trail::read) {
+            self.calling(&trace.server);
+            (self.entry.attempts, self.entry.times.connect) = (trace.attempts, Some(trace.connect));
         }
     }
 

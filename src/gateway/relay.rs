@@ -50,7 +50,7 @@ pub(super) fn relay(
     buffers.head.clear();
     let mut head = HeadWriter::start(&mut buffers.head, answer.status);
     exchange::answer_fields(route, answer.version, &answer.fields, &mut head);
-    if let Some((name, value)) = record.debug() {
+    for (name, value) in record.extra_fields() {
         head.field(name, &value);
     }
     head.finish(Tail { framing, persistence, now: SystemTime::now() });

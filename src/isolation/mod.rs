@@ -4,19 +4,22 @@
 //! response head is there (a pool) or when the timeout strikes (a semaphore), so that slow bodies and late answers are not counted.
 //! **At the deadline** the caller is free in both modes: a semaphore's call runs on the caller's own thread and ends by its deadline; a
 //! pool's call is left behind, its exchange shut down, and its place comes back when the pool thread has noticed.
-//! Nobody waits for a permit: full means refused. The gateway calls [`Isolation::admit`], then [`Admitted::call`], and does not know
-//! which mode it is.
+//! Full means refused, unless `gateway.isolation.max-wait` lets requests wait for a permit. The gateway calls [`Isolation::admit`], then
+//! [`Admitted::call`] and [`Admitted::heard`], and does not know which mode it is.
 
 mod bell;
 mod bridge;
+mod limit;
+mod line;
 mod meeting;
 mod places;
 mod pool;
 mod pool_thread;
 mod semaphore;
+mod tally;
 
 pub use pool::{Place, Pool};
-pub use semaphore::{Permit, Semaphore};
+pub use semaphore::{Manner, Permit, Semaphore};
 
 use crate::cancel::Cancel;
 use crate::client::{ClientError, Downstream};
@@ -36,13 +39,13 @@ pub enum Isolation<L: 'static> {
 }
 
 impl<L: 'static> Isolation<L> {
-    /// Takes a permit or a place, without waiting.
+    /// Takes a permit or a place. Only a semaphore with a `max-wait` waits, until then or until the client's switch is thrown.
     ///
     /// # Errors
-    /// [`Reason::SemaphoreFull`] or [`Reason::PoolFull`].
-    pub fn admit(&self) -> Result<Admitted<L>, Reason> {
+    /// [`Reason::SemaphoreFull`], [`Reason::PoolFull`], or [`ClientError::Gone`] for who left while waiting.
+    pub fn admit(&self, cancel: impl FnOnce() -> Arc<Cancel>) -> Result<Admitted<L>, NoResult> {
         Ok(match self {
-            Self::Semaphore(semaphore) => Admitted::Permit(semaphore.try_acquire()?),
+            Self::Semaphore(semaphore) => Admitted::Permit(semaphore.acquire(cancel)?),
             Self::Pool(pool) => Admitted::Place(pool.reserve()?),
             Self::None => Admitted::Unbounded,
         })
@@ -88,21 +91,42 @@ impl<L: 'static> Admitted<L> {
         }
     }
 
-    /// How long the call waited for a pool thread, the pool's queue included; zero without a pool.
+    /// How long it waited: for a permit, or for a pool thread, the pool's queue included.
     pub fn waited(&self) -> Duration {
         match self {
             Self::Place(place) => place.waited(),
-            Self::Permit(_) | Self::Unbounded => Duration::ZERO,
+            Self::Permit(permit) => permit.waited(),
+            Self::Unbounded => Duration::ZERO,
+        }
+    }
+
+    /// What came of the call, for a limit that moves; to be told once a request, after all its attempts.
+    pub fn heard(&self, heard: Heard) {
+        if let Self::Permit(permit) = self {
+            permit.heard(heard);
         }
     }
 }
 
-/// Why a pool's call came back without a result.
+/// What a call tells about how many of its kind can be under way. Refusals, fallbacks and clients that leave tell nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// The response head came, whatever its status.
+    Head {
+        /// For how long the client's upload was waited for: no fault of the server's.
+        client: Duration,
+    },
+    /// It timed out, or there was nobody to connect to.
+    Dropped,
+}
+
+/// Why there was no permit, or why a pool's call came back without a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoResult {
-    /// [`Reason::Timeout`]: the deadline passed; [`Reason::Internal`]: the job panicked, or the system gave no descriptor.
+    /// [`Reason::SemaphoreFull`], [`Reason::PoolFull`]: not admitted; [`Reason::Timeout`]: the deadline passed; [`Reason::Internal`]: the
+    /// job panicked, or the system gave no descriptor.
     Gateway(Reason),
-    /// The client's side failed while its body was read or an interim head was sent.
+    /// The client's side failed while it waited, while its body was read or an interim head was sent.
     Client(ClientError),
 }
 

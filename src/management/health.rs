@@ -28,7 +28,7 @@ pub struct Component {
     pub details: Vec<(String, Value)>,
 }
 
-/// Spring's four statuses, the worst first: the worst of its components is the state of the whole (SimpleStatusAggregator).
+/// Spring's four statuses and Hystrix's, the worst first: the worst of its components is the state of the whole (SimpleStatusAggregator).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
     /// 503.
@@ -39,6 +39,8 @@ pub enum Status {
     Up,
     /// 200.
     Unknown,
+    /// 200: Hystrix's own, which Spring's order doesn't hold, so that it counts for nothing.
+    CircuitOpen,
 }
 
 impl Status {
@@ -48,13 +50,14 @@ impl Status {
             Self::OutOfService => "OUT_OF_SERVICE",
             Self::Up => "UP",
             Self::Unknown => "UNKNOWN",
+            Self::CircuitOpen => "CIRCUIT_OPEN",
         }
     }
 
     fn http(self) -> StatusCode {
         match self {
             Self::Down | Self::OutOfService => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Up | Self::Unknown => StatusCode::OK,
+            Self::Up | Self::Unknown | Self::CircuitOpen => StatusCode::OK,
         }
     }
 }

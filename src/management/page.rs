@@ -122,7 +122,7 @@ mod tests {
         let now = UNIX_EPOCH + Duration::from_millis(1001);
         let reply = Page::method_not_allowed("GET, HEAD").into_reply(&head(""), now);
         assert_eq!(reply.status, StatusCode::METHOD_NOT_ALLOWED);
-        assert_eq!(reply.fields[1], ("Allow", HeaderValue::from_static("GET, HEAD")));
+        assert_eq!(reply.fields[1], ("Allow".into(), HeaderValue::from_static("GET, HEAD")));
         let expected = r#"{"timestamp":"1970-01-01T00:00:01.001+00:00","status":405,"error":"Method Not Allowed","message":"","path":"/actuator/x"}"#;
         assert_eq!(reply.body, expected);
         let reply = Page::not_found("no \"x\"").into_reply(&head(""), now);

@@ -5,10 +5,12 @@
 
 mod cell;
 mod registry;
+mod stripes;
 mod timer;
 
 pub use cell::{Counter, Gauge, Held};
 pub use registry::Registry;
+pub use stripes::Stripes;
 pub use timer::Timer;
 
 /// Where measured values are told to; `management` has one for JSON and one for Prometheus.

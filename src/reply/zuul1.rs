@@ -14,9 +14,7 @@ use std::net::IpAddr;
 /// in front of it, or ours.
 pub(super) fn status(failure: &Failure<'_>) -> StatusCode {
     match failure.reason {
-        Reason::Timeout if failure.backend == Some(BackendKind::Service) && failure.cause != Some(Cause::Deadline) => {
-            StatusCode::GATEWAY_TIMEOUT
-        }
+        Reason::Timeout if is_read_timeout_of_a_service(failure) => StatusCode::GATEWAY_TIMEOUT,
         Reason::Timeout
         | Reason::SemaphoreFull
         | Reason::PoolFull
@@ -32,11 +30,18 @@ pub(super) fn status(failure: &Failure<'_>) -> StatusCode {
     }
 }
 
+/// A passed deadline is Hystrix's; spring-retry wraps what a retryable route failed with, so that Zuul does not know it any more.
+fn is_read_timeout_of_a_service(failure: &Failure<'_>) -> bool {
+    let is_other = matches!(failure.cause, Some(Cause::Deadline | Cause::Retryable));
+    failure.backend == Some(BackendKind::Service) && !is_other
+}
+
 /// The message; our own where Zuul has no such failure.
 pub(super) fn message<'a>(failure: &Failure<'a>) -> Cow<'a, str> {
     match (failure.reason, failure.backend) {
         (Reason::NoRoute, _) => "No message available".into(),
         (Reason::Timeout, Some(_)) if failure.cause == Some(Cause::Deadline) => "TIMEOUT".into(),
+        (_, Some(BackendKind::Service)) if failure.cause == Some(Cause::Retryable) => "COMMAND_EXCEPTION".into(),
         (reason, Some(BackendKind::Service)) => of_hystrix(reason).map_or(failure.message.into(), Cow::from),
         (reason, Some(BackendKind::Url)) if status(failure) == StatusCode::INTERNAL_SERVER_ERROR => {
             of_exception(reason, failure.cause, failure.server.unwrap_or_default())
@@ -110,6 +115,14 @@ mod tests {
         check(plain(Reason::ConnectTimeout), Service, 500, "GENERAL");
         check((Reason::UpstreamAborted, Some(Cause::NoAnswer)), Service, 500, "GENERAL");
         check(plain(Reason::UpstreamBadResponse), Service, 500, "GENERAL");
+    }
+
+    #[test]
+    fn a_retryable_route_has_one_word_for_all_failures() {
+        for reason in [Reason::Timeout, Reason::ConnectFailed, Reason::ConnectTimeout, Reason::UpstreamAborted] {
+            check((reason, Some(Cause::Retryable)), Service, 500, "COMMAND_EXCEPTION");
+        }
+        check((Reason::Timeout, Some(Cause::Deadline)), Service, 500, "TIMEOUT");
     }
 
     #[test]

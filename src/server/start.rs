@@ -4,6 +4,7 @@ use super::background::Background;
 use super::{EXAMPLE_WORKERS, Main, SIDE_WORKERS, Server, StartError};
 use crate::access_log::AccessLog;
 use crate::client::Handler;
+use crate::command::CircuitState;
 use crate::config::Config;
 use crate::config::model::{Container, ServerAddress};
 use crate::container::tiny::{TinyConfig, TinyFront};
@@ -30,7 +31,7 @@ pub(super) fn server(config: &Config) -> Result<Server, StartError> {
     let backends = Arc::new(Backends::new(config).map_err(StartError::of("the upstream side"))?);
     let counts = Arc::new(Counts::new(router.routes().iter().map(|route| route.full_path.clone()).collect()));
     let (registry, draining) = (Arc::new(Registry::default()), Arc::new(AtomicBool::new(false)));
-    let actuator = Arc::new(actuator(config, &router, &registry, &draining));
+    let actuator = Arc::new(actuator(config, &router, &registry, (&backends, &draining)));
     let background = Background::start(backends.clone()).map_err(StartError::of("the background thread"))?;
     let pingers = backends.start_pings().map_err(StartError::of("the threads that ping"))?;
     let example = example(config)?;
@@ -58,12 +59,21 @@ fn router(config: &Config) -> Result<Router, StartError> {
     })
 }
 
-fn actuator(config: &Config, router: &Arc<Router>, registry: &Arc<Registry>, draining: &Arc<AtomicBool>) -> Actuator {
-    let (router, draining, backends) = (router.clone(), draining.clone(), backends_component(config));
+fn actuator(
+    config: &Config,
+    router: &Arc<Router>,
+    registry: &Arc<Registry>,
+    (backends, draining): (&Arc<Backends>, &Arc<AtomicBool>),
+) -> Actuator {
+    let (router, draining, servers, backends) =
+        (router.clone(), draining.clone(), backends_component(config), backends.clone());
     let sources = Sources {
         collect: vec![registry.clone()],
         routes: Arc::new(move || router.routes().iter().map(|route| route_line(route)).collect()),
-        health: Arc::new(move || Health { draining: draining.load(Relaxed), components: vec![backends.clone()] }),
+        health: Arc::new(move || Health {
+            draining: draining.load(Relaxed),
+            components: vec![servers.clone(), hystrix_component(&backends)],
+        }),
     };
     Actuator::new(&config.management, sources)
 }
@@ -76,6 +86,15 @@ fn backends_component(config: &Config) -> Component {
         (backend.id.clone(), json!({ "servers": servers }))
     });
     Component { name: "backends", status: Status::Unknown, details: details.collect() }
+}
+
+/// HystrixHealthIndicator: which circuits are open, by group and name.
+fn hystrix_component(backends: &Backends) -> Component {
+    let open = backends.commands().filter(|command| command.circuit() != CircuitState::Closed);
+    let open: Vec<String> = open.map(|command| format!("RibbonCommand::{}", command.config().id)).collect();
+    let status = if open.is_empty() { Status::Up } else { Status::CircuitOpen };
+    let details = (!open.is_empty()).then(|| ("openCircuitBreakers".to_owned(), json!(open)));
+    Component { name: "hystrix", status, details: details.into_iter().collect() }
 }
 
 fn route_line(route: &Route) -> RouteLine {

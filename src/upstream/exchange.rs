@@ -20,6 +20,7 @@ use crate::phase::{Phase, enter};
 use crate::reason::{Cause, Reason};
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The most interim heads before an answer.
 const INTERIMS: usize = 32;
@@ -37,6 +38,8 @@ pub(super) struct Exchange<'a> {
     pub(super) longest_line: usize,
     pub(super) outgoing: &'a mut Outgoing,
     pub(super) marks: CallMarks,
+    /// By so much the deadline moved away.
+    pub(super) client_waited: Duration,
     pub(super) progress: Progress<'a>,
 }
 

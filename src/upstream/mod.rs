@@ -58,7 +58,7 @@ use std::time::Duration;
 use upload::Outgoing;
 
 /// What is sent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct OutboundRequest {
     /// The method; CONNECT is refused.
     pub method: Method,
@@ -95,6 +95,8 @@ pub struct Answer {
     pub body: AnswerBody,
     /// How the call went.
     pub marks: CallMarks,
+    /// For how long the client's upload was waited for, with nothing left to send.
+    pub client_waited: Duration,
 }
 
 /// How a call went, for the log.
@@ -158,6 +160,7 @@ impl Caller {
             longest_line,
             outgoing: &mut self.outgoing,
             marks: CallMarks::default(),
+            client_waited: Duration::ZERO,
             progress: Progress::default(),
         };
         let answer = prepare(server, request, framing).and_then(|request| {
@@ -255,5 +258,6 @@ fn conclude(
         };
         AnswerBody::new(body, flow)
     };
-    Ok(Answer { status: head.status, version: head.version, fields: head.headers, body, marks: exchange.marks })
+    let (marks, client_waited) = (exchange.marks, exchange.client_waited);
+    Ok(Answer { status: head.status, version: head.version, fields: head.headers, body, marks, client_waited })
 }

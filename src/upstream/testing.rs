@@ -250,7 +250,10 @@ pub(super) fn backend(max_per_host: usize) -> BackendConfig {
         connection_request_timeout: Some(LONG),
         time_to_live: None,
         isolation: IsolationConfig::None,
+        adaptive: None,
         deadline: None,
+        command: Default::default(),
+        retry: None,
         verify_tls: true,
         balance: BalanceConfig::default(),
     }

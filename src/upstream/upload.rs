@@ -184,7 +184,9 @@ impl Exchange<'_> {
             let _phase = enter(Phase::Client);
             self.down.wait(Some(lease.link()?.fd()), Deadline::NEVER)
         };
-        self.deadline = self.deadline.later_by(watch.elapsed());
+        let waited = watch.elapsed();
+        self.deadline = self.deadline.later_by(waited);
+        self.client_waited += waited;
         match woken.map_err(Fault::client)? {
             Woken::Other => self.listen(input),
             Woken::Client | Woken::Expired => Ok(false),

@@ -33,11 +33,25 @@ mod errors;
 /// Limits of one, refused by name.
 mod isolation;
 
+/// When a circuit opens and closes.
+mod circuit;
+
+/// What answers in place of a service that failed.
+mod fallback;
+/// Limits that move, waits for a permit, and who is next in a queue.
+mod limits;
+
 /// Which of several servers is asked.
 mod balancing;
 
+/// One burst against every limit.
+mod bursts;
+
 /// Which of the times binds.
 mod timeouts;
+
+/// Requests that are sent again.
+mod retries;
 
 /// Bodies on the move, and ends on either side.
 mod streaming;

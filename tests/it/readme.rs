@@ -159,8 +159,10 @@ fn busy_gateway() -> TestGateway {
     let origin = TestOrigin::echoing();
     let setup = Setup::to(&origin).service_route("pooled", "/pooled/**", &[&origin]);
     let setup = setup.set("hystrix.command.pooled.execution.isolation.strategy", "THREAD");
+    let setup = setup.set("zuul.routes.pooled.retryable", "true");
     let setup = setup.url_route("gone", "/gone/**", "http://127.0.0.1:1").set("gateway.access-log.format", "json");
-    let gateway = setup.start();
+    let setup = setup.set("gateway.fallback.gone.body", "sorry");
+    let gateway = setup.set("gateway.limit", "vegas").set("gateway.isolation.max-wait", "1s").start();
     for target in ["/pooled/x", "/gone/x", "/x"] {
         gateway.get(target);
     }
@@ -178,7 +180,7 @@ fn metrics_reasons_and_log_fields_have_the_names_that_the_readme_says() {
     let (mut known, mut counted) = (words_of_the_log(&gateway.process), 0);
     known.extend(Reason::ALL.iter().map(|reason| reason.name().to_owned()));
     for code in code(SECTIONS) {
-        if ["portcullis_", "http_server_", "process_"].iter().any(|start| code.starts_with(start)) {
+        if ["portcullis_", "http_server_", "hystrix_", "process_"].iter().any(|start| code.starts_with(start)) {
             let name = code.split('{').next().unwrap_or_default();
             assert!(metrics.contains(name), "{name} is no metric");
             counted += 1;

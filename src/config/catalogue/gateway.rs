@@ -19,6 +19,43 @@ pub(super) const KEYS: &[Key] = &[
         "Longest wait of a request for a worker; then 503 queue_timeout.",
     ),
     acts(
+        "gateway.queue.order",
+        Kind::Choice(&["fifo", "adaptive-lifo"]),
+        "fifo",
+        "Who is next for a worker. adaptive-lifo: who came last, as long as the queue has not been empty for 100 ms.",
+    ),
+    acts(
+        "gateway.queue.codel",
+        Kind::Flag,
+        "false",
+        "Who comes while the queue has not been empty for 100 ms waits for 5 ms at most; then 503 queue_timeout.",
+    ),
+    acts(
+        "gateway.isolation.max-wait",
+        Kind::Duration { unit: Unit::Millis, min: 0 },
+        "0",
+        "Longest wait for a permit of a full semaphore, before the deadline begins; then 503 semaphore_full.",
+    ),
+    acts(
+        "gateway.limit",
+        Kind::Choice(LIMITS),
+        "fixed",
+        "How the limits of semaphores move with what the servers bear: by times (vegas, gradient2) or by drops (aimd).",
+    ),
+    acts("gateway.limits.<key...>.law", Kind::Choice(LIMITS), "", "gateway.limit of one service or url route."),
+    acts(
+        "gateway.limits.<key...>.floor",
+        POSITIVE,
+        "",
+        "Fewest permits of an adaptive limit; `default` stands for all. Default: 1 for vegas, else 20, within the ceiling.",
+    ),
+    acts(
+        "gateway.limits.<key...>.ceiling",
+        POSITIVE,
+        "",
+        "Most permits of an adaptive limit; `default` stands for all. Default: what the semaphore would have if it were fixed.",
+    ),
+    acts(
         "gateway.workers.runnable",
         POSITIVE,
         "",
@@ -41,6 +78,68 @@ pub(super) const KEYS: &[Key] = &[
         Kind::Size { min: -1, max: i64::MAX },
         "-1",
         "Longest request body that is passed on; then 413 body_too_large. Negative for no bound.",
+    ),
+    acts(
+        "gateway.circuit-breaker.mode",
+        Kind::Choice(&["single-test", "half-open"]),
+        "single-test",
+        "single-test: Hystrix 1.5.18, any success closes an open circuit. half-open: after the sleep window one request decides.",
+    ),
+    acts(
+        "gateway.circuit-breaker.count-5xx",
+        Kind::Flag,
+        "false",
+        "Whether a 5xx of a server counts as a failure; it is passed on all the same. In Hystrix it counts as a success.",
+    ),
+    acts(
+        "gateway.fallback.<key...>.status",
+        Kind::Count { min: 200, max: 599 },
+        "",
+        "Status of the answer in place of a failed service, 200 unless it is said; `*` as key for all services without one of their own.",
+    ),
+    acts("gateway.fallback.<key...>.headers", Kind::List, "", "Its fields, a list of `Name: value`."),
+    acts("gateway.fallback.<key...>.body", Kind::Text, "", "Its body."),
+    acts(
+        "gateway.fallback.<key...>.body-file",
+        Kind::Text,
+        "",
+        "Its body, read from a file at the start; relative to the file that names it.",
+    ),
+    acts(
+        "gateway.fallback.<key...>.forward",
+        Kind::Text,
+        "",
+        "In place of these: a path of this gateway that answers, such as /static/sorry. /backup/** keeps what follows.",
+    ),
+    acts(
+        "gateway.retry-budget",
+        Kind::Count { min: -1, max: 100 },
+        "20",
+        "Retries per hundred requests of the last 10 s to a service; -1 for no budget.",
+    ),
+    acts(
+        "gateway.retry.min-retries-per-second",
+        COUNT,
+        "10",
+        "Retries that the budget grants on top, over the same 10 s, so that a quiet service can be retried.",
+    ),
+    acts(
+        "gateway.retry.max-body-size",
+        Kind::Size { min: 0, max: 1 << 30 },
+        "64KB",
+        "How much of a request's body is kept for another attempt; a longer one is not sent twice.",
+    ),
+    acts(
+        "gateway.retry.backoff.base-interval",
+        Kind::Duration { unit: Unit::Millis, min: 0 },
+        "0",
+        "Longest pause before the first retry, doubled for each further one; chance takes up to half of it. 0 for none.",
+    ),
+    acts(
+        "gateway.retry.backoff.max-interval",
+        Kind::Duration { unit: Unit::Millis, min: 0 },
+        "",
+        "Longest pause of all; default: 10 times the first.",
     ),
     acts(
         "gateway.trusted-proxies",
@@ -90,3 +189,6 @@ pub(super) const KEYS: &[Key] = &[
         "A JSON file with routeDefinitionList and ribbonDefinitionList; relative to the file that names it.",
     ),
 ];
+
+/// The order is that of [`crate::config::model::LimitLaw`], after `fixed`.
+const LIMITS: &[&str] = &["fixed", "vegas", "gradient2", "aimd"];

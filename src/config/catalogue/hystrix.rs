@@ -1,4 +1,4 @@
-//! `hystrix.*`: isolation, timeouts, thread pools; circuit breaker, metrics and fallback are known but not built yet.
+//! `hystrix.*`: isolation, timeouts, thread pools, circuit breaker, metrics, fallback.
 //!
 //! What Zuul sets in code wins over `hystrix.command.default.*` (Hystrix's own precedence), so two of those have no effect there nor here.
 
@@ -8,6 +8,11 @@ const SET_BY_ZUUL: &str = "what Zuul sets wins over Hystrix's defaults; write zu
                            or hystrix.command.<service>";
 const OWN_CODE: &str = "it is for Java code of your own";
 const INTERRUPTS: &str = "a request's thread is always freed at the deadline";
+
+/// So many that each may be remembered.
+const BUCKETS: Kind = Kind::Count { min: 1, max: 100_000 };
+/// A time that is no time when it is nothing.
+const WINDOW: Kind = Kind::Duration { unit: Unit::Millis, min: 1 };
 
 pub(super) const KEYS: &[Key] = &[
     inert("hystrix.command.default.execution.isolation.strategy", SET_BY_ZUUL),
@@ -35,35 +40,84 @@ pub(super) const KEYS: &[Key] = &[
     acts("hystrix.command.<key...>.threadPoolKeyOverride", Kind::Text, "", "The pool of this service, by its key."),
     inert("hystrix.command.<key...>.execution.isolation.thread.interruptOnTimeout", INTERRUPTS),
     inert("hystrix.command.<key...>.execution.isolation.thread.interruptOnFutureCancel", INTERRUPTS),
-    later(
+    acts(
         "hystrix.command.<key...>.fallback.enabled",
         Kind::Flag,
-        "",
-        "Whether a fallback answers for a failed request.",
+        "true",
+        "Whether a fallback answers for a failed request, where gateway.fallback has one.",
     ),
-    later(
+    acts(
         "hystrix.command.<key...>.fallback.isolation.semaphore.maxConcurrentRequests",
         COUNT,
-        "",
-        "Fallbacks at once.",
+        "10",
+        "Fallbacks at once; then 503 fallback_rejected.",
     ),
-    later(
+    acts(
         "hystrix.command.<key...>.circuitBreaker.enabled",
         Kind::Flag,
-        "",
-        "Whether a failing service is left alone for a while.",
+        "true",
+        "Whether a failing service is left alone for a while. Url routes: only where a circuitBreaker key names the route.",
     ),
-    later("hystrix.command.<key...>.circuitBreaker.requestVolumeThreshold", COUNT, "", "Requests before it is judged."),
-    later(
+    acts(
+        "hystrix.command.<key...>.circuitBreaker.requestVolumeThreshold",
+        COUNT,
+        "20",
+        "Requests in metrics.rollingStats.timeInMilliseconds before it is judged.",
+    ),
+    acts(
         "hystrix.command.<key...>.circuitBreaker.sleepWindowInMilliseconds",
         MILLIS,
-        "",
-        "How long it is left alone.",
+        "5000",
+        "How long it is left alone before one request tests it.",
     ),
-    later("hystrix.command.<key...>.circuitBreaker.errorThresholdPercentage", COUNT, "", "The share of failures."),
-    later("hystrix.command.<key...>.circuitBreaker.forceOpen", Kind::Flag, "", "Always leaves it alone."),
-    later("hystrix.command.<key...>.circuitBreaker.forceClosed", Kind::Flag, "", "Never leaves it alone."),
-    later("hystrix.command.<key...>.metrics.**", Kind::Any, "", "The windows of the circuit breaker and the stream."),
+    acts(
+        "hystrix.command.<key...>.circuitBreaker.errorThresholdPercentage",
+        COUNT,
+        "50",
+        "The share of failures at which it is left alone.",
+    ),
+    acts("hystrix.command.<key...>.circuitBreaker.forceOpen", Kind::Flag, "false", "Always leaves it alone."),
+    acts("hystrix.command.<key...>.circuitBreaker.forceClosed", Kind::Flag, "false", "Never leaves it alone."),
+    acts(
+        "hystrix.command.<key...>.metrics.rollingStats.timeInMilliseconds",
+        WINDOW,
+        "10000",
+        "The window of counts, and of what the circuit breaker judges by.",
+    ),
+    acts(
+        "hystrix.command.<key...>.metrics.rollingStats.numBuckets",
+        BUCKETS,
+        "10",
+        "The steps in which the window of counts rolls; must divide its milliseconds.",
+    ),
+    acts(
+        "hystrix.command.<key...>.metrics.rollingPercentile.enabled",
+        Kind::Flag,
+        "true",
+        "Whether percentiles of latency are kept.",
+    ),
+    acts(
+        "hystrix.command.<key...>.metrics.rollingPercentile.timeInMilliseconds",
+        WINDOW,
+        "60000",
+        "The window of the percentiles.",
+    ),
+    acts(
+        "hystrix.command.<key...>.metrics.rollingPercentile.numBuckets",
+        BUCKETS,
+        "6",
+        "The steps in which that window rolls; must divide its milliseconds.",
+    ),
+    inert(
+        "hystrix.command.<key...>.metrics.rollingPercentile.bucketSize",
+        "histograms keep every value (in Hystrix 1.5 too)",
+    ),
+    acts(
+        "hystrix.command.<key...>.metrics.healthSnapshot.intervalInMilliseconds",
+        WINDOW,
+        "500",
+        "How often the circuit breaker's view of failures is made anew.",
+    ),
     inert("hystrix.command.<key...>.requestCache.enabled", OWN_CODE),
     inert("hystrix.command.<key...>.requestLog.enabled", OWN_CODE),
     acts("hystrix.threadpool.<key...>.coreSize", POSITIVE, "10", "Threads of a pool; `default` as key for all pools."),
@@ -97,7 +151,18 @@ pub(super) const KEYS: &[Key] = &[
         "1m",
         "How long an idle thread above coreSize is kept.",
     ),
-    later("hystrix.threadpool.<key...>.metrics.**", Kind::Any, "", "The windows of the stream."),
+    acts(
+        "hystrix.threadpool.<key...>.metrics.rollingStats.timeInMilliseconds",
+        WINDOW,
+        "10000",
+        "The window of a pool's counts.",
+    ),
+    acts(
+        "hystrix.threadpool.<key...>.metrics.rollingStats.numBuckets",
+        BUCKETS,
+        "10",
+        "The steps in which it rolls; must divide its milliseconds.",
+    ),
     later("hystrix.stream.**", Kind::Any, "", "The stream of events."),
     later("hystrix.config.**", Kind::Any, "", "The stream of events."),
     later("hystrix.metrics.**", Kind::Any, "", "Whether Hystrix's metrics are published."),

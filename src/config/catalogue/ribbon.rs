@@ -20,7 +20,6 @@ macro_rules! for_all_and_for_one {
 }
 
 const LATER: Effect = Effect::Later("it is not built");
-const COUNTS_IN_TIMEOUT: Effect = Effect::Later("nothing is retried; it counts in the Hystrix timeout all the same");
 const SECONDS: Kind = Kind::Duration { unit: Unit::Seconds, min: -1 };
 const RETRIES: Kind = Kind::Count { min: 0, max: 100 };
 
@@ -34,10 +33,10 @@ const PAIRS: &[Key] = for_all_and_for_one![
     "PoolKeepAliveTime", SECONDS, "900s", Effect::Acts, "Longest life of a pooled connection; 0 or less for no bound.";
     "PoolKeepAliveTimeUnits", Kind::Choice(&["SECONDS", "MILLISECONDS", "MICROSECONDS", "NANOSECONDS", "MINUTES", "HOURS", "DAYS"]),
         "SECONDS", Effect::Acts, "The unit of PoolKeepAliveTime.";
-    "MaxAutoRetries", RETRIES, "0", COUNTS_IN_TIMEOUT, "Further attempts on the same server.";
-    "MaxAutoRetriesNextServer", RETRIES, "1", COUNTS_IN_TIMEOUT, "Further servers that are tried.";
-    "OkToRetryOnAllOperations", Kind::Flag, "false", LATER, "Whether other requests than GET are tried again.";
-    "retryableStatusCodes", Kind::List, "", LATER, "Statuses that are tried again.";
+    "MaxAutoRetries", RETRIES, "0", Effect::Acts, "Further attempts on the same server, on retryable routes.";
+    "MaxAutoRetriesNextServer", RETRIES, "1", Effect::Acts, "Further servers that are tried, on retryable routes; counts in the Hystrix timeout even without.";
+    "OkToRetryOnAllOperations", Kind::Flag, "false", Effect::Acts, "Whether other requests than GET are sent again; a failed connect is followed by another attempt for all.";
+    "retryableStatusCodes", Kind::List, "", Effect::Acts, "Answers with these statuses are not passed on while attempts are left.";
     "NFLoadBalancerRuleClassName", Kind::Text, "ZoneAvoidanceRule", Effect::Acts,
         "How one of several servers is chosen: Ribbon's rules, with or without com.netflix.loadbalancer., or least-outstanding-p2c.";
     "NFLoadBalancerPingClassName", Kind::Text, "DummyPing", Effect::Acts,

@@ -3,20 +3,14 @@
 //! Keys that undo damage which Zuul does and we don't (re-encoded queries, lost lengths) are known and do nothing. What a key comes to is
 //! decided in `resolve::zuul`, `resolve::routes` and `resolve::backends`.
 
-use super::{Effect, Key, Kind, MILLIS, OR_MINUS, POSITIVE, acts, inert, later, matching};
+use super::{Key, Kind, MILLIS, OR_MINUS, POSITIVE, acts, inert, later, matching};
 
 const RAW: &str = "query and path are always forwarded octet for octet";
-
-/// Nothing is retried on behalf of a route yet; only the actuator tells the flag.
-const fn retryable(name: &'static str, default: &'static str, doc: &'static str) -> Key {
-    let effect = Effect::Later("nothing is retried; /actuator/routes/details shows it all the same");
-    Key { name, kind: Kind::Flag, default, effect, doc }
-}
 
 pub(super) const KEYS: &[Key] = &[
     acts("zuul.prefix", Kind::Text, "", "Path before that of every route."),
     acts("zuul.strip-prefix", Kind::Flag, "true", "Whether zuul.prefix is removed before forwarding."),
-    retryable("zuul.retryable", "false", "Default of the routes' retryable."),
+    acts("zuul.retryable", Kind::Flag, "false", "Default of the routes' retryable."),
     acts("zuul.routes.<id>", Kind::Text, "", "A route in short: its path, or `path=location`."),
     acts("zuul.routes.<id>.id", Kind::Text, "", "The route's id; default: the key."),
     acts("zuul.routes.<id>.path", Kind::Text, "", "Ant pattern; default: /<id>/**."),
@@ -24,7 +18,12 @@ pub(super) const KEYS: &[Key] = &[
     acts("zuul.routes.<id>.url", Kind::Text, "", "The url it leads to, or forward:/path for a page of the gateway."),
     acts("zuul.routes.<id>.location", Kind::Text, "", "A url or a service id."),
     acts("zuul.routes.<id>.strip-prefix", Kind::Flag, "true", "Whether the path up to its first wildcard is removed."),
-    retryable("zuul.routes.<id>.retryable", "", "Whether requests may be sent again; default: zuul.retryable."),
+    acts(
+        "zuul.routes.<id>.retryable",
+        Kind::Flag,
+        "",
+        "Whether requests may be sent again, by Ribbon's keys of the service; default: zuul.retryable. Url routes: no effect, as in Zuul.",
+    ),
     acts(
         "zuul.routes.<id>.sensitive-headers",
         Kind::List,

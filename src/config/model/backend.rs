@@ -1,6 +1,6 @@
 //! What routes lead to, with every limit resolved: Ribbon's, Hystrix's and `zuul.host.*` keys end here.
 
-use super::BalanceConfig;
+use super::{BalanceConfig, CommandConfig, RetryConfig};
 use std::time::Duration;
 
 /// Where a backend id comes from.
@@ -35,8 +35,14 @@ pub struct BackendConfig {
     pub time_to_live: Option<Duration>,
     /// How concurrent requests are bounded.
     pub isolation: IsolationConfig,
+    /// `gateway.limit` and `gateway.limits.<id>.*`: how the semaphore's limit moves; `None` is `fixed`. Without meaning for a thread pool.
+    pub adaptive: Option<AdaptiveLimit>,
     /// The Hystrix timeout; `None` when `execution.timeout.enabled` is false, or for url routes without keys of their own.
     pub deadline: Option<Duration>,
+    /// Circuit breaker, metrics and fallback.
+    pub command: CommandConfig,
+    /// When a request is sent again; `None` for url routes, and for services without a retryable route or a count of retries.
+    pub retry: Option<RetryConfig>,
     /// Whether upstream certificates are verified; false only by `zuul.ssl-hostname-validation-enabled: false` on url routes.
     pub verify_tls: bool,
     /// Which of its servers is asked; without meaning for a url route, which has one.
@@ -79,7 +85,7 @@ impl ServerAddress {
 pub enum IsolationConfig {
     /// At most so many at once; more are refused as `semaphore_full`.
     Semaphore {
-        /// `zuul.semaphore.max-semaphores` (100) and its overrides.
+        /// `zuul.semaphore.max-semaphores` (100) and its overrides; of an adaptive limit the ceiling, `gateway.limits.<id>.ceiling` first.
         max_concurrent_requests: usize,
     },
     /// By the thread pool of this key.
@@ -89,6 +95,27 @@ pub enum IsolationConfig {
     },
     /// Not bounded: url routes under `gateway.compat: zuul1`.
     None,
+}
+
+/// How a semaphore's limit finds itself; its ceiling is the semaphore's size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdaptiveLimit {
+    /// `gateway.limit`.
+    pub law: LimitLaw,
+    /// `gateway.limits.<id>.floor`: the fewest permits; default 1 for vegas and 20 for the others, as in concurrency-limits, but never
+    /// above the ceiling.
+    pub floor: usize,
+}
+
+/// By which law a limit moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitLaw {
+    /// By the length of the queue that times tell of.
+    Vegas,
+    /// By how times have grown against their long average.
+    Gradient2,
+    /// By drops alone: one more for each answer, a tenth less for each drop.
+    Aimd,
 }
 
 /// `hystrix.threadpool.<key>.*`.

@@ -13,6 +13,12 @@ pub struct GatewayConfig {
     pub compat: Compat,
     /// `gateway.queue.timeout`: the longest wait in the ready queue; default 5 s.
     pub queue_timeout: Duration,
+    /// `gateway.queue.order`: default fifo.
+    pub queue_order: QueueOrder,
+    /// `gateway.queue.codel`: default off.
+    pub queue_codel: bool,
+    /// `gateway.isolation.max-wait`: the longest wait for a permit; default zero, which is none.
+    pub max_wait: Duration,
     /// `gateway.workers.runnable`: how many workers should not be blocked; default 8 per core, at least min-spare, at most max-threads.
     pub runnable: usize,
     /// `gateway.workers.scheduling`: default batch.
@@ -37,6 +43,9 @@ impl Default for GatewayConfig {
             container: Container::Native,
             compat: Compat::None,
             queue_timeout: Duration::from_secs(5),
+            queue_order: QueueOrder::Fifo,
+            queue_codel: false,
+            max_wait: Duration::ZERO,
             runnable: 16,
             scheduling: Scheduling::Batch,
             client_min_rate: 250,
@@ -65,6 +74,15 @@ pub enum Compat {
     None,
     /// Zuul 1's.
     Zuul1,
+}
+
+/// `gateway.queue.order`: who of those that wait for a worker is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueOrder {
+    /// Who waits longest.
+    Fifo,
+    /// Who came last, once the queue has not been empty for a tenth of a second; else who waits longest.
+    AdaptiveLifo,
 }
 
 /// `gateway.workers.scheduling`.

@@ -3,10 +3,10 @@
 //! Limits are found by name, so one name can't be both kinds. How many requests at once, and for how long, is `isolation`'s affair.
 
 use super::routes::{Route, RouteList};
-use super::{address, balance, front, isolation};
+use super::{address, balance, command, fallback, front, isolation, limit, retry};
 use crate::config::fault::Fault;
 use crate::config::model::{
-    BackendConfig, BackendKind, BalanceConfig, Compat, IsolationConfig, RouteTarget, ServerAddress,
+    BackendConfig, BackendKind, BalanceConfig, CommandConfig, Compat, IsolationConfig, RouteTarget, ServerAddress,
 };
 use crate::config::name::nearest;
 use crate::config::settings::{Read, Setting, Settings};
@@ -32,10 +32,11 @@ impl Backends<'_> {
                 Some(known) if known.kind == kind => {}
                 Some(_) => faults.push(Fault::error(&route.place, route.name.clone(), both(id))),
                 None => {
-                    let backend = match &route.server {
-                        Some(server) => self.url(id, server),
-                        None => self.service(id, faults),
+                    let mut backend = match &route.server {
+                        Some(server) => self.url(id, server, faults),
+                        None => self.service(id, routes, faults),
                     };
+                    limit::set(&mut backend, self.settings, faults);
                     backends.insert(id.to_string(), Arc::new(backend));
                 }
             }
@@ -43,11 +44,12 @@ impl Backends<'_> {
         backends
     }
 
-    fn service(&self, id: &str, faults: &mut Vec<Fault>) -> BackendConfig {
+    fn service(&self, id: &str, routes: &RouteList, faults: &mut Vec<Fault>) -> BackendConfig {
         let read = Ribbon { settings: self.settings, id };
         let unit = read.text(KEEP_ALIVE_UNITS).unwrap_or_else(|| "SECONDS".into());
         let life = read.text(KEEP_ALIVE).and_then(|text| text.parse().ok().map(|n| front::in_unit(n, &unit)));
         let strategy = isolation::Isolation { settings: self.settings, id };
+        let isolation = strategy.of_a_service();
         BackendConfig {
             id: id.into(),
             kind: BackendKind::Service,
@@ -58,14 +60,17 @@ impl Backends<'_> {
             max_connections_per_host: read.amount(MAX_PER_HOST).unwrap_or(50),
             connection_request_timeout: self.connection_request_timeout(),
             time_to_live: life.or_else(|| read.time(KEEP_ALIVE)).unwrap_or(Some(Duration::from_secs(900))),
-            isolation: strategy.of_a_service(),
+            adaptive: None,
             deadline: strategy.deadline_of_a_service(read, faults),
+            command: self.command(id, BackendKind::Service, pool_key(&isolation), faults),
+            isolation,
+            retry: retry::of_a_service(read, routes, faults),
             verify_tls: true,
             balance: balance::of_a_service(read, faults),
         }
     }
 
-    fn url(&self, id: &str, server: &ServerAddress) -> BackendConfig {
+    fn url(&self, id: &str, server: &ServerAddress, faults: &mut Vec<Fault>) -> BackendConfig {
         let read = self.settings.all();
         let unit = read.words("zuul.host.time-unit").unwrap_or_else(|| "MILLISECONDS".into());
         let per_route = read.amount("zuul.host.max-per-route-connections").unwrap_or(20);
@@ -82,10 +87,17 @@ impl Backends<'_> {
             connection_request_timeout: self.connection_request_timeout(),
             time_to_live: read.count("zuul.host.time-to-live").and_then(|number| front::in_unit(number, &unit)),
             isolation: if guarded { strategy.of_a_url_route(per_route) } else { IsolationConfig::None },
+            adaptive: None,
             deadline: strategy.deadline_of_a_url_route().filter(|_| guarded),
+            command: self.command(id, BackendKind::Url, None, faults),
+            retry: None,
             verify_tls: read.flag("zuul.ssl-hostname-validation-enabled").unwrap_or(true),
             balance: BalanceConfig::default(),
         }
+    }
+
+    fn command(&self, id: &str, kind: BackendKind, pool_key: Option<&str>, faults: &mut Vec<Fault>) -> CommandConfig {
+        command::Command { settings: self.settings, id, kind, compat: self.compat }.resolve(pool_key, faults)
     }
 
     fn connection_request_timeout(&self) -> Option<Duration> {
@@ -151,6 +163,8 @@ pub(super) const KEEP_ALIVE: Names = ribbon!("PoolKeepAliveTime");
 pub(super) const KEEP_ALIVE_UNITS: Names = ribbon!("PoolKeepAliveTimeUnits");
 pub(super) const RETRIES: Names = ribbon!("MaxAutoRetries");
 pub(super) const RETRIES_NEXT: Names = ribbon!("MaxAutoRetriesNextServer");
+pub(super) const ALL_OPERATIONS: Names = ribbon!("OkToRetryOnAllOperations");
+pub(super) const RETRYABLE_STATUSES: Names = ribbon!("retryableStatusCodes");
 
 /// Reads `<service>.ribbon.K`, else `ribbon.K`.
 #[derive(Clone, Copy)]
@@ -172,7 +186,7 @@ impl<'a> Ribbon<'a> {
         self.own_or_common(names, Read::words)
     }
 
-    fn flag(self, names: Names) -> Option<bool> {
+    pub(super) fn flag(self, names: Names) -> Option<bool> {
         self.own_or_common(names, Read::flag)
     }
 
@@ -191,16 +205,23 @@ pub(super) fn tell_unused(
     backends: &BTreeMap<String, Arc<BackendConfig>>,
     faults: &mut Vec<Fault>,
 ) {
-    let pools: BTreeSet<&str> = backends.values().filter_map(|backend| pool_key(backend)).collect();
+    let pools: BTreeSet<&str> = backends.values().filter_map(|backend| pool_key(&backend.isolation)).collect();
     let ids: BTreeSet<&str> = backends.keys().map(String::as_str).collect();
     let mut told = BTreeSet::new();
     for setting in settings.iter() {
-        let Some(id) = setting.ids.first().filter(|id| *id != "default") else { continue };
         let name = setting.key.name;
-        let of_a_backend =
-            ["hystrix.command.", "zuul.eureka.", "<service...>.", "niws.loadbalancer.<", "gateway.ping.<"]
-                .iter()
-                .any(|start| name.starts_with(start));
+        let for_all = if name.starts_with("gateway.fallback.") { fallback::ALL } else { "default" };
+        let Some(id) = setting.ids.first().filter(|id| *id != for_all) else { continue };
+        let of_a_backend = [
+            "hystrix.command.",
+            "gateway.fallback.",
+            "gateway.limits.<",
+            "gateway.ping.<",
+            "zuul.eureka.",
+            "<service...>.",
+            "niws.loadbalancer.<",
+        ];
+        let of_a_backend = of_a_backend.iter().any(|start| name.starts_with(start));
         let (known, message) = match name.starts_with("hystrix.threadpool.") {
             true => (&pools, "no service uses a pool of this name"),
             false if of_a_backend => (&ids, "no route leads to a service or url route of this id"),
@@ -213,8 +234,8 @@ pub(super) fn tell_unused(
     }
 }
 
-fn pool_key(backend: &BackendConfig) -> Option<&str> {
-    match &backend.isolation {
+fn pool_key(isolation: &IsolationConfig) -> Option<&str> {
+    match isolation {
         IsolationConfig::Thread { pool_key } => Some(pool_key),
         _ => None,
     }

@@ -6,8 +6,8 @@
 use crate::config::catalogue::former_name;
 use crate::config::fault::Fault;
 use crate::config::model::{
-    AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, IncludeMessage, Relaxed,
-    Scheduling, ServerConfig, Shutdown,
+    AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, IncludeMessage, QueueOrder,
+    Relaxed, Scheduling, ServerConfig, Shutdown,
 };
 use crate::config::settings::Read;
 use ipnet::IpNet;
@@ -160,6 +160,12 @@ pub(super) fn gateway(read: Read<'_>, server: &ServerConfig, faults: &mut Vec<Fa
             _ => Compat::None,
         },
         queue_timeout: read.bounded_time("gateway.queue.timeout").unwrap_or(default.queue_timeout),
+        queue_order: match read.choice("gateway.queue.order") {
+            Some(1) => QueueOrder::AdaptiveLifo,
+            _ => QueueOrder::Fifo,
+        },
+        queue_codel: read.flag("gateway.queue.codel").unwrap_or(default.queue_codel),
+        max_wait: read.time("gateway.isolation.max-wait").map_or(default.max_wait, Option::unwrap_or_default),
         runnable: runnable.max(server.min_spare_threads).min(server.max_threads),
         scheduling: match read.choice("gateway.workers.scheduling") {
             Some(1) => Scheduling::Normal,

@@ -5,9 +5,13 @@
 mod address;
 mod backends;
 mod balance;
+mod command;
+mod fallback;
 mod front;
 mod isolation;
+mod limit;
 mod management;
+mod retry;
 mod routes;
 mod zuul;
 

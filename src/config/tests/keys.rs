@@ -13,7 +13,14 @@ const POOLS: &str = "zuul.routes.a: /a/**\nzuul.routes.u: {path: /u/**, url: 'ht
                      ribbon.PoolKeepAliveTime: 5\n";
 const SEPARATE_POOLS: &str = "zuul.routes.a: /a/**\nzuul.ribbon-isolation-strategy: THREAD\n\
                               zuul.thread-pool.use-separate-thread-pools: true\n\
-                              hystrix.threadpool.default.maximumSize: 30\na.ribbon.PoolKeepAliveTime: 5\n";
+                              hystrix.threadpool.default.maximumSize: 30\na.ribbon.PoolKeepAliveTime: 5\n\
+                              gateway.fallback.*.body: sorry\n";
+
+const RETRIES: &str = "zuul.routes.a: /a/**\nzuul.retryable: true\na.ribbon.listOfServers: s\n\
+                       gateway.retry.backoff.base-interval: 1s\n";
+
+/// A limit that adapts, whose bounds act only then.
+const ADAPTIVE: &str = "zuul.routes.a: /a/**\ngateway.limit: aimd\n";
 
 /// Pings, whose keys act only when somebody pings.
 const PINGS: &str = "zuul.routes.a: /a/**\na.ribbon: {listOfServers: s, NFLoadBalancerPingClassName: PingUrl}\n";
@@ -40,10 +47,18 @@ fn other_value(key: &Key) -> String {
         "zuul.routes.<id>" => "/other/**",
         "logging.level.<logger...>" => "trace",
         "management.endpoint.health.show-details" => "always",
+        "gateway.fallback.<key...>.status" => "418",
+        "gateway.fallback.<key...>.headers" => "'X-Other: 1'",
+        "gateway.fallback.<key...>.body-file" => "/dev/null",
+        "gateway.fallback.<key...>.forward" => "/other",
+        // A window is a whole number of milliseconds in each bucket.
+        name if name.ends_with(".numBuckets") => "4",
+        name if name.ends_with("rollingPercentile.timeInMilliseconds") => "6s",
         name if name.ends_with("RuleClassName") => "RandomRule",
         name if name.ends_with("PingClassName") => "PingUrl",
         name if name.starts_with("gateway.ping.") && name.ends_with("path") => "/other",
         name if name.contains("relaxed") => "'{'",
+        name if name.ends_with("retryableStatusCodes") => "503",
         _ => "",
     };
     if !value.is_empty() {
@@ -79,7 +94,7 @@ fn every_key_that_acts_changes_the_configuration() {
             continue;
         }
         let (name, value) = (written(key), other_value(key));
-        let changes = [SEMAPHORES, POOLS, SEPARATE_POOLS, PINGS].iter().any(|base| {
+        let changes = [SEMAPHORES, POOLS, SEPARATE_POOLS, RETRIES, PINGS, ADAPTIVE].iter().any(|base| {
             let base = without(base, &name);
             let with = format!("{base}{name}: {value}\n");
             format!("{:?}", config(&with)) != format!("{:?}", config(&base))
@@ -92,7 +107,7 @@ fn every_key_that_acts_changes_the_configuration() {
 fn stated_defaults_are_the_defaults() {
     for key in catalogue().iter().filter(|key| key.acts() && !key.default.is_empty()) {
         let name = written(key);
-        for base in [SEMAPHORES, POOLS, PINGS] {
+        for base in [SEMAPHORES, POOLS, RETRIES, PINGS] {
             let base = without(base, &name);
             let with = format!("{base}{name}: {}\n", key.default);
             assert_eq!(format!("{:?}", config(&with)), format!("{:?}", config(&base)), "{name}: {}", key.default);
@@ -140,8 +155,7 @@ fn a_key_that_does_nothing_is_told_once() {
         told[0].starts_with("warning: gateway.yaml:1: server.compression.enabled: has no effect here: "),
         "{told:?}"
     );
-    let later =
-        warnings("zuul.routes.a: /a\nzuul.routes.b: /b\na.ribbon.MaxAutoRetries: 1\nb.ribbon.MaxAutoRetries: 1\n");
+    let later = warnings("zuul.routes.a: /a\nzuul.routes.b: /b\na.ribbon.TargetRegion: x\nb.ribbon.TargetRegion: x\n");
     assert_eq!(later.len(), 1, "{later:?}");
     for key in catalogue().iter().filter(|key| !key.acts()) {
         let base = "zuul.routes.a: /a/**\n";

@@ -3,7 +3,11 @@
 //! Precedence is Hystrix's as Zuul uses it: the command's own key, then what Zuul sets, and `default` only where Zuul looks it up.
 
 use super::{config, errors, warnings};
-use crate::config::model::{BackendConfig, IsolationConfig, ShowDetails, ThreadPoolConfig};
+use crate::config::model::{
+    AdaptiveLimit, BackendConfig, BackoffConfig, IsolationConfig, LimitLaw, RetryBudgetConfig, ShowDetails,
+    ThreadPoolConfig,
+};
+use http::StatusCode;
 use std::time::Duration;
 
 const SERVICE: &str = "zuul.routes.s: /s/**\n";
@@ -35,6 +39,43 @@ fn the_semaphore_of_a_service_is_hystrixs_then_zuuls() {
     assert_eq!(service(&format!("{own}{all}{default}")).isolation, semaphore(2));
     assert_eq!(service(&format!("{all}{default}")).isolation, semaphore(3));
     assert_eq!(service(default).isolation, semaphore(100));
+}
+
+#[test]
+fn limits_adapt_by_their_own_law_then_by_that_of_all() {
+    let adaptive = |law, floor| Some(AdaptiveLimit { law, floor });
+    let of = |yaml: &str| {
+        let service = service(yaml);
+        (service.adaptive, service.isolation)
+    };
+    assert_eq!(of(""), (None, semaphore(100)));
+    assert_eq!(of("gateway.limit: vegas\n"), (adaptive(LimitLaw::Vegas, 1), semaphore(100)));
+    let default = "gateway.limit: vegas\ngateway.limits.default: {law: aimd, floor: 7, ceiling: 30}\n";
+    assert_eq!(of(default), (adaptive(LimitLaw::Aimd, 7), semaphore(30)));
+    let own = format!("{default}gateway.limits.s: {{law: gradient2, floor: 9}}\n");
+    assert_eq!(of(&own), (adaptive(LimitLaw::Gradient2, 9), semaphore(30)));
+    assert_eq!(of(&format!("{default}gateway.limits.s.law: fixed\n")), (None, semaphore(100)));
+    let small = "gateway.limit: aimd\nzuul.semaphore.max-semaphores: 5\n";
+    assert_eq!(of(small), (adaptive(LimitLaw::Aimd, 5), semaphore(5)));
+    assert_eq!(url("gateway.limits.u.law: vegas\n").adaptive, adaptive(LimitLaw::Vegas, 1));
+}
+
+#[test]
+fn limits_that_cannot_adapt_are_told() {
+    let told = errors(&format!("{SERVICE}gateway.limit: aimd\ngateway.limits.default.floor: 101\n"));
+    assert_eq!(
+        told,
+        ["error: gateway.yaml:3: gateway.limits.default.floor: 101 is above the ceiling of s, which is 100"]
+    );
+    let threads = "zuul.routes.t: /t/**\nzuul.ribbon-isolation-strategy: THREAD\ngateway.limit: vegas\n";
+    let told = warnings(&format!("{SERVICE}{threads}"));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains(":4: gateway.limit: has no effect on services with a thread pool"), "{told:?}");
+    let told = warnings(&format!("{SERVICE}gateway.limits.s.floor: 3\n"));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("gateway.limits.s.floor: has no effect on a fixed limit"), "{told:?}");
+    let told = warnings(&format!("{SERVICE}gateway.limits.t.law: vegas\n"));
+    assert!(told[0].contains("gateway.limits.t.law: t: no route leads to"), "{told:?}");
 }
 
 #[test]
@@ -270,4 +311,29 @@ fn levels_are_springs() {
     let logging = config("logging.level:\n  root: error\n  org.springframework: DEBUG\n  com.netflix: off\n").logging;
     assert_eq!(logging, [("root".into(), Error), ("org.springframework".into(), Debug), ("com.netflix".into(), Off)]);
     assert!(errors("logging.level.root: loud\n")[0].contains("must be one of trace"));
+}
+
+#[test]
+fn retries_are_ribbons_on_retryable_routes() {
+    let retry = |yaml: &str| service(&format!("zuul.retryable: true\n{yaml}")).retry;
+    let by_default = retry("").expect("one on the next server");
+    assert_eq!((by_default.same_server, by_default.next_server, by_default.most_attempts()), (0, 1, 2));
+    assert_eq!((by_default.all_operations, by_default.statuses.len(), by_default.max_body), (false, 0, 64 * 1024));
+    assert_eq!(by_default.budget, Some(RetryBudgetConfig { percent: 20, min_per_second: 10 }));
+    assert_eq!(by_default.backoff, None);
+    assert_eq!(service("").retry, None, "no route is retryable");
+    assert_eq!(retry("ribbon.MaxAutoRetriesNextServer: 0\n"), None);
+    assert_eq!(url("zuul.retryable: true\nribbon.MaxAutoRetries: 2\n").retry, None);
+    let own = retry("ribbon.MaxAutoRetries: 1\ns.ribbon: {MaxAutoRetries: 2, MaxAutoRetriesNextServer: 3}\n");
+    assert_eq!(own.map(|own| own.most_attempts()), Some(12));
+    let statuses = retry("ribbon.retryableStatusCodes: '502, 503'\n").map(|retry| retry.statuses);
+    assert_eq!(statuses, Some(vec![StatusCode::BAD_GATEWAY, StatusCode::SERVICE_UNAVAILABLE]));
+    assert_eq!(retry("gateway.retry-budget: -1\n").and_then(|retry| retry.budget), None);
+    let (base, max) = (Duration::from_millis(25), Duration::from_millis(250));
+    let backoff = retry("gateway.retry.backoff.base-interval: 25\n").and_then(|retry| retry.backoff);
+    assert_eq!(backoff, Some(BackoffConfig { base, max }));
+    for status in ["0", "199", "600", "99999", "x"] {
+        let yaml = format!("zuul.routes.s: /s/**\nribbon.retryableStatusCodes: {status}\n");
+        assert_eq!(errors(&yaml).len(), 1, "{status}");
+    }
 }

@@ -3,6 +3,7 @@
 //! Parsers have their tables in their own files; here stands what several of them make together.
 
 mod balance;
+mod command;
 mod fixtures;
 mod keys;
 mod limits;

@@ -15,6 +15,10 @@ const SHORTCOMINGS: &[(&str, &str)] = &[
         "the crate hands requests over through one queue, so all max-threads workers wait at it from the start",
     ),
     (
+        "queue.order and queue.codel do not act",
+        "workers take from a channel, which gives who waits longest; queue.timeout acts",
+    ),
+    (
         "accepting can end for good",
         "any error of accept, such as running out of descriptors or an aborted connect, ends the crate's accepting thread; a failed clone of a descriptor ends it without a word",
     ),

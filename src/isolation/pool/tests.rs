@@ -636,8 +636,8 @@ fn a_dropped_pool_ends_its_threads_after_its_last_place() {
 fn every_mode_admits_and_calls_alike() {
     let modes = [Isolation::Semaphore(Semaphore::new("svc", 1)), Isolation::Pool(pool_of(1, None)), Isolation::None];
     for (mode, refused) in modes.iter().zip([Some(Reason::SemaphoreFull), Some(Reason::PoolFull), None]) {
-        let admitted = mode.admit().unwrap();
-        assert_eq!(mode.admit().err(), refused);
+        let admitted = mode.admit(Arc::default).unwrap();
+        assert_eq!(mode.admit(Arc::default).err(), refused.map(NoResult::Gateway));
         let (mut local, mut client, cancel) = (5, TestClient::without_body(), Cancel::default());
         let parties =
             Parties { local: &mut local, client: &mut client, deadline: Deadline::after(LONG), cancel: &cancel };
@@ -645,6 +645,6 @@ fn every_mode_admits_and_calls_alike() {
         assert_eq!(admitted.call(parties, |local, _, _, _| *local), Ok(if in_pool { 0 } else { 5 }));
         assert_eq!(admitted.waited() > Duration::ZERO, in_pool);
         drop(admitted);
-        assert!(mode.admit().is_ok());
+        assert!(mode.admit(Arc::default).is_ok());
     }
 }

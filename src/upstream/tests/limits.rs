@@ -93,6 +93,7 @@ fn the_deadline_stands_still_while_the_client_is_waited_for() {
     let mut client = TestClient::new(BodyLength::Exactly(3), slow);
     let limits = CallLimits { deadline, ..limits() };
     let outcome = Caller::new().call(&server, request("POST", "/", &[]), &mut client, &limits, &Cancel::default());
+    assert!(outcome.as_ref().is_ok_and(|answer| answer.client_waited > Duration::ZERO), "{outcome:?}");
     assert_eq!(whole(outcome), (200, "hello".into()));
 }
 

@@ -3,6 +3,7 @@
 //! Many keys have their test where their subject is (timeouts, streaming, shutdown, isolation, headers, forwarding, management). What is left stands here, by
 //! name space, and [`every_key_that_acts_is_named_in_a_test`] keeps the whole list honest.
 
+mod command;
 mod gateway;
 mod hystrix;
 mod ribbon;
