@@ -6,8 +6,8 @@ use std::io::{BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Longer than every timeout that the gateways are told.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// Longer than every timeout that the gateways are told; the first answers of a JVM take their time.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What came back for a request: interim answers, then the final one; none if the connection ended.
 #[derive(Clone, Debug, Default)]

@@ -54,7 +54,7 @@ pub(crate) fn run(options: &Options) -> io::Result<()> {
         return Err(io::Error::other(format!("no Zuul 1 to compare with: {why}; {how}")));
     }
     let chosen: Vec<&Probe> = probes.probe.iter().filter(|probe| options.wants(probe)).collect();
-    let differences = play_all(&probes, &chosen)?;
+    let differences = play_all(&probes, &chosen, &intended)?;
     let played: Vec<&str> = chosen.iter().map(|probe| probe.name.as_str()).collect();
     let verdict = intended.judge(differences, &played);
     report(&verdict, &faults, options);
@@ -75,7 +75,7 @@ impl Options {
 }
 
 /// Each setup is a start of both; each probe is played to one, then to the other.
-fn play_all(probes: &Probes, chosen: &[&Probe]) -> io::Result<Vec<Difference>> {
+fn play_all(probes: &Probes, chosen: &[&Probe], intended: &Intended) -> io::Result<Vec<Difference>> {
     let backend = Backend::start()?;
     let reserved = reserve()?;
     let dead = reserved.local_addr()?.as_socket().ok_or_else(|| io::Error::other("no address"))?;
@@ -91,14 +91,23 @@ fn play_all(probes: &Probes, chosen: &[&Probe]) -> io::Result<Vec<Difference>> {
         let pair = Pair::start(properties, places, &scratch)?;
         let (started, count) = (began.elapsed().as_secs(), of_setup.len());
         for probe in of_setup {
-            let [zuul, portcullis] =
-                [pair.zuul.1, pair.portcullis.1].map(|gateway| play(probe, gateway, &backend, places));
-            differences.extend(compare(&probe.name, &zuul, &portcullis));
+            differences.extend(differ_twice(probe, &pair, &backend, places, intended));
         }
         let played = began.elapsed().as_secs() - started;
         say(&format!("setup {setup}: {count} probes; {started} s to start both, {played} s to play"));
     }
     Ok(differences)
+}
+
+/// Plays the probe, and again if something is not as it should be: on a busy machine a limit in time may be reached once by chance.
+fn differ_twice(probe: &Probe, pair: &Pair, backend: &Backend, places: Places, intended: &Intended) -> Vec<Difference> {
+    let differences = || {
+        let [zuul, portcullis] = [pair.zuul.1, pair.portcullis.1].map(|gateway| play(probe, gateway, backend, places));
+        compare(&probe.name, &zuul, &portcullis)
+    };
+    let first = differences();
+    let verdict = intended.judge(first.clone(), &[&probe.name]);
+    if verdict.unexpected.is_empty() && verdict.stale.is_empty() { first } else { differences() }
 }
 
 fn play(probe: &Probe, gateway: SocketAddr, backend: &Backend, places: Places) -> Observation {

@@ -1,7 +1,7 @@
 //! What was seen of a probe, as aspects with values that can be compared: what differs from run to run has been taken out.
 //!
-//! Taken out are dates, ports, timestamps, the seconds of Retry-After, the case of field names, the boundary that Zuul makes up, and the fields that the Java client adds by itself. Of service
-//! routes the order of fields is left out too: there it is that of a hash table.
+//! Taken out are dates, ports, timestamps, the seconds of Retry-After, the case of field names, the boundary that Zuul makes up, and the
+//! fields that the Java client adds by itself. Of service routes the order of fields is left out too: there it is that of a hash table.
 
 use super::backend::Seen;
 use super::client::Reply;
