@@ -121,6 +121,33 @@ pub trait Client: Downstream {
 
     /// The switch that a vanishing client throws: it ends whatever the request waits for upstream.
     fn cancel(&self) -> Arc<Cancel>;
+
+    /// Where a handler puts what the connection is to be left to after [`Ending::Subscribe`]; `None` for a container that cannot let
+    /// a connection outlive its request. With any other ending it is dropped.
+    fn subscription(&mut self) -> Option<&mut Option<Box<dyn Subscription>>> {
+        None
+    }
+}
+
+/// What a connection is left to that outlives its request.
+pub trait Subscription: Send {
+    /// The head was sent and the worker goes; called by it, so this must not wait.
+    fn begin(self: Box<Self>, connection: Box<dyn EventConnection>);
+}
+
+/// A connection that outlives its request: it only sends. It keeps its place among the open connections; dropping it closes it.
+pub trait EventConnection: Send {
+    /// Sends what the system takes without waiting, and says how much that is: 0 when it takes nothing.
+    ///
+    /// # Errors
+    /// [`ClientError::Gone`]: the client closed, if only its own side; the connection is of no further use.
+    fn send_now(&mut self, octets: &[u8]) -> Result<usize, ClientError>;
+
+    /// Whether the listener drains: the answer is to be ended soon.
+    fn is_draining(&self) -> bool;
+
+    /// Closes in stages, so that what was sent arrives.
+    fn finish(self: Box<Self>);
 }
 
 /// One request, its head parsed and its body still with the client.
@@ -144,6 +171,8 @@ pub enum Ending {
     Close,
     /// The answer is cut short: the client must notice (reset, or a close without the last chunk).
     Abort,
+    /// The answer goes on without a worker: the connection is left to [`Client::subscription`].
+    Subscribe,
 }
 
 /// Serves requests; one `Local` per worker thread.

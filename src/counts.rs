@@ -8,8 +8,8 @@ use crate::client::Refused;
 use crate::metrics::{Collect, Counter, Gauge, Held, Sink, Stripes, Timer};
 use crate::reason::Reason;
 use http::Method;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Statuses that are counted each for itself.
@@ -70,6 +70,14 @@ impl Counts {
         shard.in_flight.hold()
     }
 
+    /// As [`Self::begin`], for a request that moves between threads and outlives borrows.
+    pub fn begin_shared(self: &Arc<Self>) -> InFlight {
+        let shard = self.shards.number();
+        self.shards.nth(shard).requests.add_one();
+        self.shards.nth(shard).in_flight.move_by(1);
+        InFlight { counts: self.clone(), shard }
+    }
+
     /// A request that had begun is at its end.
     pub fn end(&self, ended: &Ended<'_>) {
         let shard = self.shards.mine();
@@ -98,6 +106,19 @@ impl Counts {
 
     fn sum(&self, of: impl Fn(&Shard) -> u64) -> u64 {
         self.shards.iter().map(of).sum()
+    }
+}
+
+/// A request under way, in the count of those that are until it is dropped.
+pub struct InFlight {
+    counts: Arc<Counts>,
+    /// Where it was counted: it may end on another thread.
+    shard: usize,
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.counts.shards.nth(self.shard).in_flight.move_by(-1);
     }
 }
 

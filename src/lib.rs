@@ -15,6 +15,7 @@
 //! | where a head is parsed, a body framed | [`wire`] |
 //! | which route is hit, what is stripped | [`router`] |
 //! | where a header is stripped or added | [`exchange`], [`router::fields`] |
+//! | where a rate is limited | [`rate_limit`] |
 //! | where a circuit opens, what is counted of a backend | [`command`] |
 //! | where a permit is taken | [`isolation`] |
 //! | what is sent again, and when | [`retry`] |
@@ -34,6 +35,7 @@ pub mod wire;
 pub mod gateway;
 pub mod router;
 pub mod exchange;
+pub mod rate_limit;
 pub mod command;
 pub mod isolation;
 pub mod retry;

@@ -8,7 +8,7 @@ mod accept;
 mod error;
 mod zuul1;
 
-pub use error::{ErrorAnswers, Failure, canned_refusal, head_error, retry_after};
+pub use error::{ErrorAnswers, Failure, canned_refusal, head_error, head_reply, retry_after};
 
 use crate::client::{Client, Ending};
 use crate::wire::head::RequestHead;
@@ -63,6 +63,16 @@ impl Reply {
         match client.write(&mut [IoSlice::new(&octets), IoSlice::new(body)]) {
             Ok(()) if persistence == Persistence::Close => Ending::Close,
             Ok(()) => Ending::Done,
+            Err(_) => Ending::Abort,
+        }
+    }
+
+    /// Begins an answer that goes on without a worker: this head, and the first octets of a body whose end is not known. No request can
+    /// follow on the connection.
+    pub fn begin(&self, framing: Framing, body: &[u8], client: &mut dyn Client) -> Ending {
+        let octets = self.head_octets(Tail { framing, persistence: Persistence::Close, now: SystemTime::now() });
+        match client.write(&mut [IoSlice::new(&octets), IoSlice::new(body)]) {
+            Ok(()) => Ending::Subscribe,
             Err(_) => Ending::Abort,
         }
     }

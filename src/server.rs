@@ -4,19 +4,19 @@
 mod background;
 mod start;
 
-use crate::access_log::AccessLog;
 use crate::balance::Pinger;
 use crate::config::Config;
 use crate::container::tiny::TinyFront;
 use crate::deadline::Deadline;
-use crate::front::Front;
-use crate::metrics::{Collect, Registry, Sink};
+use crate::front::{Drained, Front};
+use crate::management::EventStream;
+use crate::metrics::{Collect, Sink};
 use background::Background;
+pub use start::{Surroundings, Told};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Workers of the management listener, and those of the embedded example service that are there from the start.
@@ -31,11 +31,7 @@ const SIDE_DRAIN: Duration = Duration::from_secs(1);
 /// A running gateway. Dropping it without [`Self::drain`] cuts what runs.
 pub struct Server {
     main: Main,
-    management: Option<Front>,
-    example: Option<Front>,
-    log: Arc<AccessLog>,
-    registry: Arc<Registry>,
-    draining: Arc<AtomicBool>,
+    around: Surroundings,
     _background: Background,
     _pingers: Vec<Pinger>,
 }
@@ -72,33 +68,36 @@ impl Server {
 
     /// Where the actuator listens, when it has a listener of its own.
     pub fn management_addr(&self) -> Option<SocketAddr> {
-        self.management.as_ref().map(Front::local_addr)
+        self.around.management_addr()
     }
 
     /// Opens the access log's file anew.
     pub fn reopen_access_log(&self) {
-        self.log.reopen();
+        self.around.log.reopen();
     }
 
     /// Tells everything that is counted, as the actuator does.
     pub fn collect(&self, sink: &mut dyn Sink) {
-        self.registry.collect(sink);
+        self.around.registry.collect(sink);
     }
 
     /// Ends in order: readiness falls, nothing new is taken, what runs may finish by `by`. True when nothing had to be cut.
     pub fn drain(self, by: Deadline) -> bool {
-        self.draining.store(true, Relaxed);
+        self.around.draining.store(true, Relaxed);
         let clean = match self.main {
-            Main::Native(front) => front.drain(by).is_clean(),
+            Main::Native(front) => drain_front(front, &self.around.stream, by).is_clean(),
             Main::Tiny(front) => front.drain(by),
         };
-        // The actuator answers until the last request is done: that is when people look at it.
-        for side in [self.management, self.example].into_iter().flatten() {
-            side.drain(Deadline::after(SIDE_DRAIN));
-        }
-        self.log.close(Deadline::after(SIDE_DRAIN));
+        self.around.end();
         clean
     }
+}
+
+/// Drains a front; who listens to the stream there is told at once.
+fn drain_front(front: Front, stream: &EventStream, by: Deadline) -> Drained {
+    front.begin_drain();
+    stream.wake();
+    front.drain(by)
 }
 
 impl fmt::Display for StartError {

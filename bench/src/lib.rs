@@ -9,9 +9,11 @@ mod contestant;
 mod fidelity;
 mod footprint;
 mod message;
+pub mod parity;
 mod peers;
 mod quick;
 mod table;
+pub mod twin;
 mod wrk;
 
 use clap::{Parser, Subcommand};
@@ -36,6 +38,8 @@ enum Command {
     },
     /// The same requests to a running Zuul 1 and to portcullis: every difference is known and meant, or told.
     Fidelity(fidelity::Options),
+    /// Whether portcullis and its asynchronous twin do the same, request by request; prints what differs.
+    Parity,
     /// The backend that `quick` starts for itself: one thread, answers at once or after a delay.
     #[command(hide = true)]
     Backend {
@@ -59,6 +63,13 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<std::ffi::OsString>,
     },
+    /// The asynchronous twin, in a process of its own: `-c FILE`, `--threads N`.
+    #[command(hide = true)]
+    AsyncGateway {
+        /// What `async-gateway` is given.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<std::ffi::OsString>,
+    },
 }
 
 /// Runs the command that the process was given.
@@ -67,11 +78,15 @@ pub fn main() -> ExitCode {
         Command::Quick(options) => quick::run(&options),
         Command::Fidelity(options) => fidelity::run(&options),
         Command::Peers { action } => peers::run(&action),
+        Command::Parity => parity::run(),
         Command::Backend { delay_ms } => backend::serve(std::time::Duration::from_millis(delay_ms)),
         Command::Tied { parent, program, arguments } => child::become_tied(parent, &program, &arguments),
         Command::Gateway { words } => {
             let words = std::iter::once("portcullis".into()).chain(words);
             return portcullis::cli::main(words).into();
+        }
+        Command::AsyncGateway { words } => {
+            return twin::main(std::iter::once("async-gateway".into()).chain(words));
         }
     };
     match outcome {

@@ -2,6 +2,7 @@
 //!
 //! Made on a worker at the end of a request, so it takes over what is there anyway (the head, shared names) and formats nothing.
 
+use crate::client::Refused;
 use crate::reason::Reason;
 use crate::wire::head::RequestHead;
 use std::borrow::Cow;
@@ -58,6 +59,17 @@ pub struct Times {
 }
 
 impl Entry {
+    /// For a request that no handler saw.
+    pub fn refused(refused: &Refused) -> Self {
+        let (age, now) = (refused.since.elapsed(), SystemTime::now());
+        let mut entry = Self::new(now.checked_sub(age).unwrap_or(now), refused.peer);
+        entry.status = refused.told().map(|status| status.as_u16());
+        entry.reason = Some(refused.reason);
+        entry.detail = Some(refused.detail.clone()).filter(|detail| !detail.is_empty());
+        entry.times.total = Some(age);
+        entry
+    }
+
     /// An entry of which nothing else is known.
     pub fn new(received: SystemTime, peer: SocketAddr) -> Self {
         Self {

@@ -8,7 +8,8 @@ mod command;
 
 use super::{Exit, print, tell};
 use crate::config::model::{
-    AdaptiveLimit, BackendConfig, BackendKind, Container, IsolationConfig, LimitLaw, QueueOrder, RetryConfig,
+    AdaptiveLimit, BackendConfig, BackendKind, Container, IsolationConfig, LimitLaw, QueueOrder, RateLimitKey,
+    RetryConfig, StreamConfig,
 };
 use crate::config::{self, Config, Sources};
 use crate::container::tiny;
@@ -47,6 +48,7 @@ fn report(config: &Config, router: &Router) -> String {
     let mut out = String::new();
     routes(&mut out, router);
     front(&mut out, config);
+    rate_limits(&mut out, config);
     backends(&mut out, config);
     threads(&mut out, config);
     container(&mut out, config);
@@ -86,6 +88,34 @@ fn front(out: &mut String, config: &Config) {
     );
     line("idle connection", bound(server.keep_alive_timeout));
     line("requests per connection", server.max_keep_alive_requests.map_or("no bound".into(), |n| n.to_string()));
+    if config.management.exposure.exposes("hystrix.stream") {
+        line("clients of hystrix.stream", stream(config));
+    }
+}
+
+fn stream(config: &Config) -> String {
+    let StreamConfig { interval, max_clients } = config.management.stream;
+    match (config.gateway.container, config.management.port) {
+        (Container::TinyHttp, None) => "none: 501, since tiny-http cannot send events".into(),
+        _ => format!("{max_clients}, told every {}", span(interval)),
+    }
+}
+
+fn rate_limits(out: &mut String, config: &Config) {
+    let limits = &config.gateway.rate_limits;
+    if limits.routes.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\nrate limits, before any limit of a backend (at most {} clients each):", limits.max_keys);
+    for (id, limit) in &limits.routes {
+        let by = match &limit.key {
+            RateLimitKey::Route => "all requests together".to_owned(),
+            RateLimitKey::Address => "each client address".to_owned(),
+            RateLimitKey::Header(name) => format!("each value of {name}"),
+        };
+        let _ =
+            writeln!(out, "  {id:<28} {} per {}, {} at once, for {by}", limit.requests, span(limit.per), limit.burst);
+    }
 }
 
 fn ready_queue(config: &Config) -> String {
@@ -270,6 +300,29 @@ mod tests {
         ];
         says(ONE, &lines);
         says("server.port: 1", &["  none: every request is answered with 404\n"]);
+    }
+
+    #[test]
+    fn rates_are_told() {
+        let rates = "gateway.rate-limit: {max-keys: 9, routes: {shop: {requests: 5, burst: 7, key: address}, '*': {requests: 2, per: 1m}}}\n";
+        let lines = [
+            "rate limits, before any limit of a backend (at most 9 clients each):\n",
+            "  shop                         5 per 1s, 7 at once, for each client address\n",
+            "  *                            2 per 60s, 2 at once, for all requests together\n",
+        ];
+        says(&format!("{ONE}{rates}"), &lines);
+        assert!(!report_on(ONE).contains("rate limits"));
+    }
+
+    #[test]
+    fn who_may_listen_to_the_stream_is_told() {
+        let line = "  clients of hystrix.stream    ";
+        assert!(!report_on(ONE).contains(line));
+        let exposed = "management.endpoints.web.exposure.include: hystrix.stream\n";
+        says(exposed, &[&format!("{line}5, told every 500ms\n")]);
+        let tiny = format!("{exposed}server.container: tiny-http\n");
+        says(&tiny, &[&format!("{line}none: 501, since tiny-http cannot send events\n")]);
+        says(&format!("{tiny}management.server.port: 1\n"), &[&format!("{line}5, told every 500ms\n")]);
     }
 
     #[test]

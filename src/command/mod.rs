@@ -9,12 +9,14 @@
 //! call or reads a clock; the gateway's `Backend::ask` tells it what happens, and when.
 
 mod circuit;
+mod dashboard;
 mod event;
 mod fallback;
 mod meters;
 mod metrics;
 
 pub use circuit::CircuitState;
+pub use dashboard::{PoolState, tell_command, tell_pool};
 pub use event::{Counts, Event, HealthCounts};
 pub use fallback::{FallingBack, NoFallback};
 pub use metrics::{Latencies, Metrics, PoolMetrics, PoolRolling, Rolling};

@@ -18,6 +18,8 @@ pub struct Effective {
 /// One property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Property {
+    /// The key's name in the catalogue, ids not filled in.
+    pub key: &'static str,
     /// Its name, as the catalogue spells it.
     pub name: String,
     /// Its value, placeholders resolved, secrets masked.
@@ -43,13 +45,22 @@ pub(crate) fn effective(settings: &Settings) -> Effective {
     let written = settings.iter().map(|setting| {
         let name =
             if setting.key.name.ends_with("**") { setting.name.clone() } else { named(setting.key.name, &setting.ids) };
-        Property { value: masked(&name, &setting.value.text()), name, origin: setting.place.clone() }
+        Property {
+            key: setting.key.name,
+            value: masked(&name, &setting.value.text()),
+            name,
+            origin: setting.place.clone(),
+        }
     });
     let is_set = |name: &str| settings.iter().any(|setting| setting.key.name == name);
     let unset = |key: &&super::Key| !is_set(key.name) && !former_name(key.name).is_some_and(is_set);
     let defaults = catalogue().iter().filter(|key| !key.default.is_empty() && !key.name.contains('<')).filter(unset);
-    let defaults =
-        defaults.map(|key| Property { name: key.name.into(), value: key.default.into(), origin: Place::Default });
+    let defaults = defaults.map(|key| Property {
+        key: key.name,
+        name: key.name.into(),
+        value: key.default.into(),
+        origin: Place::Default,
+    });
     Effective { properties: written.chain(defaults).collect() }
 }
 
@@ -78,8 +89,10 @@ const MASK: &str = "******";
 /// The value, unless the name says that it is a secret; passwords within urls are masked in any value.
 fn masked(name: &str, value: &str) -> String {
     let last = name.rsplit('.').next().unwrap_or(name).to_lowercase();
-    let secret =
-        ["password", "secret", "token", "key"].iter().any(|end| last.ends_with(end)) || last.contains("credentials");
+    // What a rate is counted by is called a key too.
+    let secret = !name.starts_with("gateway.rate-limit.")
+        && (["password", "secret", "token", "key"].iter().any(|end| last.ends_with(end))
+            || last.contains("credentials"));
     match secret && !value.is_empty() {
         true => MASK.into(),
         false => without_user_information(value),
@@ -129,6 +142,7 @@ mod tests {
             "http://******@a/e,http://b/e,http://******@c/e",
         );
         check("zuul.prefix", "/api", "/api");
+        check("gateway.rate-limit.routes.a.key", "address", "address");
     }
 
     #[test]

@@ -20,7 +20,8 @@ pub use command::{
 pub use gateway::{
     AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, QueueOrder, Scheduling,
 };
-pub use management::{EndpointExposure, ManagementConfig, ShowDetails};
+pub use gateway::{RateLimitConfig, RateLimitKey, RateLimitsConfig};
+pub use management::{EndpointExposure, ManagementConfig, ShowDetails, StreamConfig};
 pub use retry::{BackoffConfig, RetryBudgetConfig, RetryConfig};
 pub use server::{IncludeMessage, Relaxed, ServerConfig, Shutdown};
 pub use zuul::{RouteConfig, RouteTarget, ZuulConfig};

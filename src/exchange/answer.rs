@@ -6,7 +6,7 @@
 use super::{Named, via};
 use crate::router::Route;
 use crate::wire::response::HeadWriter;
-use http::header::CONNECTION;
+use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, VIA};
 use http::{HeaderMap, HeaderName, HeaderValue, Version};
 
 /// Writes the upstream's fields that the client sees, and `Via`; `received` is the upstream's version.
@@ -17,6 +17,18 @@ pub fn answer_fields(route: &Route, received: Version, upstream: &HeaderMap, hea
     if !route.answer_fields.drops(b"via") {
         head.field("via", &via::member(received));
     }
+}
+
+/// The same as a map, for gateways whose client and server write heads themselves; without the fields that frame the body.
+pub fn answer_map(route: &Route, received: Version, upstream: &HeaderMap) -> HeaderMap {
+    let mut fields = interim_fields(route, upstream);
+    for name in [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING] {
+        fields.remove(name);
+    }
+    if !route.answer_fields.drops(b"via") {
+        fields.append(VIA, via::member(received));
+    }
+    fields
 }
 
 /// The fields of an interim (1xx) answer that the client sees: what is dropped from a final one must not get out this way.

@@ -9,13 +9,14 @@
 //! ways. Framing fields are not made here: the upstream client and the container know best what they send.
 
 pub mod answer;
+mod client_address;
 pub mod explain;
 mod forwarded;
 pub mod plan;
 mod request_fields;
 mod via;
 
-pub use answer::{answer_fields, interim_fields};
+pub use answer::{answer_fields, answer_map, interim_fields};
 pub use plan::{ALLOW, Peer, Plan, Planned, Refusal, Rules, plan, plan_forward};
 pub use request_fields::OF_THE_SERVER;
 

@@ -611,6 +611,7 @@ fn backend(id: &str) -> BackendConfig {
         connection_request_timeout: None,
         time_to_live: None,
         isolation: IsolationConfig::None,
+        thread_pool_key_override: None,
         adaptive: None,
         deadline: None,
         command: Default::default(),

@@ -10,7 +10,7 @@ use super::native_client::{Link, NativeClient};
 use super::refusal::send_at_once;
 use super::slots::{Owned, State};
 use super::worker::Worker;
-use crate::client::{ClientError, Ending, Handler, Refused, Request};
+use crate::client::{ClientError, Ending, Handler, Refused, Request, Subscription};
 use crate::reason::Reason;
 use crate::reply;
 use crate::wire::head::RequestHead;
@@ -34,6 +34,8 @@ pub(super) enum After {
     Refuse(Reason, Instant),
     /// Close in stages, so that the answer arrives.
     Linger,
+    /// Leave it to this: it outlives its request.
+    Subscribe(Box<dyn Subscription>),
     /// Close so that the client notices.
     Reset,
     /// Close.
@@ -212,6 +214,7 @@ impl<H: Handler> Handling<'_, H> {
             }
             (Ok(Ending::Abort), _) if outcome.wrote == 0 => Ended::Last(After::Close),
             (Err(_) | Ok(_), _) if outcome.wrote == 0 => Ended::Unanswered,
+            (Ok(Ending::Subscribe), _) => Ended::Last(outcome.subscription.map_or(After::Reset, After::Subscribe)),
             (Err(_) | Ok(Ending::Abort), _) => Ended::Last(After::Reset),
             (Ok(Ending::Done), _) if persists => Ended::Persists,
             (Ok(Ending::Done | Ending::Close), _) => Ended::Last(After::Linger),

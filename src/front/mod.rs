@@ -29,6 +29,7 @@ mod shared;
 mod sleep;
 mod slots;
 mod stats;
+mod streaming;
 mod sync;
 mod word;
 mod worker;
@@ -119,8 +120,8 @@ impl Drop for Front {
     }
 }
 
-/// Raises the soft limit of descriptors to the hard one; says how many there may be.
-fn raise_descriptors() -> usize {
+/// Raises the process's soft limit of descriptors to the hard one; says how many there may be.
+pub fn raise_descriptors() -> usize {
     let limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {
         let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });

@@ -12,7 +12,7 @@ use super::pace::Pace;
 use super::shared::Shared;
 use super::slots::Owned;
 use crate::cancel::Cancel;
-use crate::client::{BodyLength, Client, ClientError, Downstream, Woken};
+use crate::client::{BodyLength, Client, ClientError, Downstream, Subscription, Woken};
 use crate::deadline::Deadline;
 use crate::phase::{self, Phase};
 use crate::wire::response::HeadWriter;
@@ -55,6 +55,7 @@ pub(super) struct NativeClient<'a> {
     muted: bool,
     reading: Waits,
     writing: Waits,
+    subscription: Option<Box<dyn Subscription>>,
 }
 
 /// How long one direction was waited for.
@@ -86,13 +87,14 @@ impl Waits {
 pub(super) struct Outcome {
     pub(super) wrote: u64,
     pub(super) failed: Option<ClientError>,
+    pub(super) subscription: Option<Box<dyn Subscription>>,
 }
 
 impl<'a> NativeClient<'a> {
     pub(super) fn new(link: Link<'a>, version: Version, body: Body, keeps: bool) -> Self {
         let (reading, writing) = (Waits::new(link.shared), Waits::new(link.shared));
         let (told, wrote, failed, muted) = (None, 0, None, false);
-        Self { link, version, body, keeps, told, wrote, failed, muted, reading, writing }
+        Self { link, version, body, keeps, told, wrote, failed, muted, reading, writing, subscription: None }
     }
 
     pub(super) fn shared(&self) -> &'a Shared {
@@ -127,7 +129,7 @@ impl<'a> NativeClient<'a> {
             let _ = self.link.shared.ready.unmute(self.link.socket, self.link.owned.token());
             self.link.input.drained = false; // what stands behind the body was not looked at
         }
-        Outcome { wrote: self.wrote, failed: self.failed }
+        Outcome { wrote: self.wrote, failed: self.failed, subscription: self.subscription }
     }
 
     fn can_persist(&self) -> bool {
@@ -245,7 +247,7 @@ fn wait_for(clock: Clock, descriptors: &mut [PollFd<'_>], step: Duration) -> (Re
     (Ready { first: is_ready(0), second: is_ready(1) }, clock.now().saturating_duration_since(from))
 }
 
-const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
+pub(super) const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 
 impl Downstream for NativeClient<'_> {
     fn length(&self) -> BodyLength {
@@ -343,5 +345,9 @@ impl Client for NativeClient<'_> {
 
     fn cancel(&self) -> Arc<Cancel> {
         self.link.owned.cancel()
+    }
+
+    fn subscription(&mut self) -> Option<&mut Option<Box<dyn Subscription>>> {
+        Some(&mut self.subscription)
     }
 }

@@ -19,15 +19,15 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 /// The half of a front that knows its handler's type.
 pub(super) trait Service: Send + Sync {
     /// A worker's life.
-    fn work(&self, shared: &Shared, place: &Place);
+    fn work(&self, shared: &Arc<Shared>, place: &Place);
 
     /// See [`crate::client::Handler::refused`].
     fn refused(&self, refusal: &Refused);

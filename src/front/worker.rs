@@ -8,6 +8,7 @@ use super::input::Input;
 use super::queue::Waiting;
 use super::shared::{Service, Shared};
 use super::slots::Owned;
+use super::streaming::Streaming;
 use super::workers::Place;
 use crate::client::{Handler, Refused};
 use crate::phase::{self, Phase};
@@ -19,7 +20,7 @@ use std::time::Duration;
 pub(super) struct Served<H>(pub(super) Arc<H>);
 
 impl<H: Handler> Service for Served<H> {
-    fn work(&self, shared: &Shared, place: &Place) {
+    fn work(&self, shared: &Arc<Shared>, place: &Place) {
         let input = Input::new(shared.config.buffer_size());
         let mut worker = Worker { shared, place, handler: &*self.0, local: self.0.local(), input, in_line: 0 };
         worker.live();
@@ -31,7 +32,7 @@ impl<H: Handler> Service for Served<H> {
 }
 
 pub(super) struct Worker<'a, H: Handler> {
-    pub(super) shared: &'a Shared,
+    pub(super) shared: &'a Arc<Shared>,
     pub(super) place: &'a Place,
     pub(super) handler: &'a H,
     pub(super) local: H::Local,
@@ -85,6 +86,7 @@ impl<'a, H: Handler> Worker<'a, H> {
                 }
                 After::Refuse(reason, since) => return self.shared.refuse_now(owned, reason, since),
                 After::Linger => return self.shared.linger(owned),
+                After::Subscribe(subscription) => return Streaming::begin(self.shared, owned, subscription),
                 After::Reset => return self.reset(owned),
                 After::Close => return,
             }

@@ -186,7 +186,7 @@ fn start(shared: &Arc<Shared>) -> bool {
     let Some(place) = Place::take(shared) else { return false };
     let name = format!("{}-{}", shared.config.name, place.number);
     let started = thread::Builder::new().name(name).stack_size(STACK).spawn(move || {
-        let shared = &*place.counted.0;
+        let shared = &place.counted.0;
         scheduling::apply(shared.config.scheduling);
         let slot = shared.workers.seats[place.number].phase.clone();
         let _phase = crate::phase::adopt(PhaseHandle { slot, tick: shared.workers.tick.clone() });

@@ -8,7 +8,7 @@ use super::downstream::{Attended, is_beyond};
 use super::record::Record;
 use crate::balance::{Balancer, Pinger};
 use crate::client::{BodyLength, Client, ClientError};
-use crate::command::{Command, PoolMetrics};
+use crate::command::{Command, PoolMetrics, PoolState};
 use crate::config::Config;
 use crate::config::model::{BackendConfig, BackendKind, IsolationConfig, Scheduling};
 use crate::deadline::Deadline;
@@ -121,6 +121,11 @@ impl Backends {
     /// What is counted of each of them.
     pub(crate) fn commands(&self) -> impl Iterator<Item = &Command> {
         self.by_id.values().map(|backend| &backend.command)
+    }
+
+    /// The thread pool of this key, as it is now.
+    pub(super) fn pool(&self, key: &str) -> Option<PoolState> {
+        self.pools.iter().find(|pool| pool.key() == key).map(|pool| pool.state())
     }
 
     fn servers(&self) -> impl Iterator<Item = &Arc<Server>> {

@@ -9,15 +9,15 @@ use std::fmt::Write;
 use std::time::Duration;
 
 /// The field's name, as Zuul writes it.
-pub(super) const NAME: &str = "X-Zuul-Debug-Header";
+pub const NAME: &str = "X-Zuul-Debug-Header";
 
 /// The first step: what the request became. `mapping` is the route's.
-pub(super) fn plan(mapping: &str, method: &Method, target: &[u8]) -> String {
+pub fn plan(mapping: &str, method: &Method, target: &[u8]) -> String {
     format!("plan: {mapping}, {method} {}", target.escape_ascii())
 }
 
 /// All steps, of which `plan` is the first and `entry` knows the rest.
-pub(super) fn steps(plan: &str, entry: &Entry) -> Option<HeaderValue> {
+pub fn steps(plan: &str, entry: &Entry) -> Option<HeaderValue> {
     let times = &entry.times;
     let mut out = String::with_capacity(256);
     if let Some(queue) = times.queue {

@@ -97,8 +97,10 @@ impl Gateway {
         let planned = planned.map_err(|refusal| Failure::new(Reason::Internal, refusal.detail))?;
         let Planned::Proxy(plan) = planned else {
             // That there is no such page is no fault of the client's, who asked for another.
-            let page = self.page(&planned, &request.head, split(&target));
-            return page.map(Forwarded::Page).map_err(|failure| Failure::new(Reason::Internal, failure.detail));
+            let page = self.page(&planned, &request.head, split(&target), false);
+            return page
+                .map(|answer| Forwarded::Page(answer.reply))
+                .map_err(|failure| Failure::new(Reason::Internal, failure.detail));
         };
         let backend = self.backends.of(plan.route)?;
         record.leads_to(backend.name());

@@ -1,7 +1,7 @@
 //! The way of a request, on one page: [`Gateway::serve`].
 //!
 //! ```text
-//! head -> plan (route, upstream head) -> ask: circuit -> admission (permit | pool place) -> call (balance, connect, send, head)
+//! head -> plan (route, upstream head) -> rate -> ask: circuit -> admission (permit | pool place) -> call (balance, connect, send, head)
 //!      -> relay, or fall back where the backend failed -> log and counts
 //! ```
 //!
@@ -10,17 +10,20 @@
 
 mod attempts;
 mod backend;
-mod debug;
+mod dashboard;
+pub mod debug;
 mod downstream;
 mod fallback;
 mod pages;
 mod record;
 mod relay;
 mod replay;
+mod steps;
 
 pub(crate) use backend::Backends;
+pub(crate) use steps::steps;
 
-use crate::access_log::AccessLog;
+use crate::access_log::{AccessLog, Entry};
 use crate::client::{Client, ClientError, Ending, Handler, Refused, Request};
 use crate::command::Event;
 use crate::config::Config;
@@ -28,9 +31,10 @@ use crate::config::model::BackendKind;
 use crate::counts::Counts;
 use crate::exchange::{self, Peer, Plan, Planned, Rules};
 use crate::management::Actuator;
+use crate::rate_limit::RateLimits;
 use crate::reason::{Cause, Reason};
 use crate::reply::{self, ErrorAnswers};
-use crate::router::Router;
+use crate::router::{Route, Router};
 use crate::upstream::{CallError, Caller, OutboundRequest};
 use fallback::Failed;
 use record::Record;
@@ -48,6 +52,7 @@ pub struct Gateway {
     /// Whether the actuator answers here too, because it has no listener of its own.
     actuator_here: bool,
     errors: ErrorAnswers,
+    rate_limits: Arc<RateLimits>,
     log: Arc<AccessLog>,
     counts: Arc<Counts>,
 }
@@ -57,6 +62,7 @@ pub(crate) struct Parts {
     pub(crate) router: Arc<Router>,
     pub(crate) backends: Arc<Backends>,
     pub(crate) actuator: Arc<Actuator>,
+    pub(crate) rate_limits: Arc<RateLimits>,
     pub(crate) log: Arc<AccessLog>,
     pub(crate) counts: Arc<Counts>,
 }
@@ -101,17 +107,18 @@ impl Handler for Gateway {
     fn refused(&self, refused: &Refused) {
         self.counts.refused(refused);
         if self.log.is_on() {
-            self.log.record(record::refused(refused));
+            self.log.record(Entry::refused(refused));
         }
     }
 }
 
 impl Gateway {
     pub(crate) fn new(config: &Config, parts: Parts) -> Self {
-        let Parts { router, backends, actuator, log, counts } = parts;
+        let Parts { router, backends, actuator, rate_limits, log, counts } = parts;
         let errors = ErrorAnswers::new(config);
         let actuator_here = config.management.port.is_none();
-        Self { router, rules: Rules::new(config), backends, actuator, actuator_here, errors, log, counts }
+        let rules = Rules::new(config);
+        Self { router, rules, backends, actuator, actuator_here, errors, rate_limits, log, counts }
     }
 
     /// Everything from the head to the last octet of the answer.
@@ -128,6 +135,7 @@ impl Gateway {
             own => return self.own_page(&own, request, client, record),
         };
         record.planned(&plan);
+        self.rate(plan.route, request, client, record)?;
         let Plan { route, method, target, fields, .. } = plan;
         let backend = self.backends.of(route)?;
         record.leads_to(backend.name());
@@ -139,6 +147,19 @@ impl Gateway {
         }
     }
 
+    /// Takes a token, if the route has a limit.
+    fn rate(&self, route: &Route, request: &Request, client: &dyn Client, record: &mut Record) -> Result<(), Failure> {
+        let address = || self.rules.client_address(&request.head, client.peer().ip());
+        let Some(rated) = self.rate_limits.take(route.index, &request.head, address) else { return Ok(()) };
+        let passes = rated.retry_after.is_none();
+        record.rated(rated);
+        if passes {
+            Ok(())
+        } else {
+            Err(Failure::of_client(Reason::RateLimited, "too many requests in too short a time"))
+        }
+    }
+
     /// The answer to a failure; a client that is gone gets none.
     fn apologise(&self, failure: &Failure, request: &Request, client: &mut dyn Client, record: &mut Record) -> Ending {
         let Failure { reason, cause, message, backend, .. } = failure;
@@ -147,9 +168,10 @@ impl Gateway {
             return Ending::Abort;
         }
         let (reason, cause, backend, server) = (*reason, *cause, *backend, record.server());
-        let failure = reply::Failure { reason, cause, message, backend, server };
+        let retry_after = record.retry_after();
+        let failure = reply::Failure { reason, cause, message, backend, server, retry_after };
         let mut reply = self.errors.error(failure, Some(&request.head), SystemTime::now());
-        reply.fields.extend(record.debug().map(|(name, value)| (name.into(), value)));
+        reply.fields.extend(record.fields().map(|(name, value)| (name.into(), value)));
         record.replying(&reply, request.head.method());
         // The rest of a body that is too long is not worth its reading.
         let may_persist = reason != Reason::BodyTooLarge && client.may_persist();

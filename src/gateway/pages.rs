@@ -4,6 +4,7 @@ use super::record::Record;
 use super::{Failure, Gateway};
 use crate::client::{Client, Ending, Request};
 use crate::exchange::{ALLOW, Planned};
+use crate::management::Answer;
 use crate::reason::Reason;
 use crate::reply::Reply;
 use crate::wire::head::RequestHead;
@@ -21,10 +22,13 @@ impl Gateway {
         let head = &request.head;
         if let Planned::Forward { route, .. } = planned {
             record.routed(route);
+            self.rate(route, request, client, record)?;
         }
-        let reply = self.page(planned, head, (head.path(), head.query().unwrap_or_default()))?;
-        record.replying(&reply, head.method());
-        Ok(reply.send(head, client))
+        let asked = (head.path(), head.query().unwrap_or_default());
+        let mut answer = self.page(planned, head, asked, client.subscription().is_some())?;
+        answer.reply.fields.extend(record.fields().map(|(name, value)| (name.into(), value)));
+        record.replying(&answer.reply, head.method());
+        Ok(answer.send(head, client))
     }
 
     /// The answer to what does not go upstream; `asked` is the path and query that no route takes.
@@ -33,16 +37,17 @@ impl Gateway {
         planned: &Planned<'_>,
         head: &RequestHead,
         asked: (&[u8], &[u8]),
-    ) -> Result<Reply, Failure> {
+        can_subscribe: bool,
+    ) -> Result<Answer, Failure> {
         Ok(match planned {
             Planned::Forward { path, .. } => {
                 let (page, query) = split(path);
-                self.actuator.page_at(head, page, query).ok_or_else(|| no_page(page))?
+                self.actuator.page_at(head, (page, query), can_subscribe).ok_or_else(|| no_page(page))?
             }
-            Planned::Options => allow(StatusCode::OK),
-            Planned::MethodNotAllowed => allow(StatusCode::METHOD_NOT_ALLOWED),
+            Planned::Options => allow(StatusCode::OK).into(),
+            Planned::MethodNotAllowed => allow(StatusCode::METHOD_NOT_ALLOWED).into(),
             Planned::None | Planned::Proxy(_) => {
-                let page = self.actuator_here.then(|| self.actuator.page_at(head, asked.0, asked.1)).flatten();
+                let page = self.actuator_here.then(|| self.actuator.page_at(head, asked, can_subscribe)).flatten();
                 page.ok_or(Reason::NoRoute)?
             }
         })

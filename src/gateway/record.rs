@@ -5,10 +5,11 @@
 use super::attempts::Trail;
 use super::debug;
 use crate::access_log::Entry;
-use crate::client::{ClientError, Ending, Refused, Request};
+use crate::client::{ClientError, Ending, Request};
 use crate::counts::Ended;
 use crate::exchange::Plan;
 use crate::isolation::NoResult;
+use crate::rate_limit::Rated;
 use crate::reason::Reason;
 use crate::reply::Reply;
 use crate::router::Route;
@@ -28,6 +29,8 @@ pub(super) struct Record {
     received_octets: u64,
     /// The first step for `X-Zuul-Debug-Header`, where the answer is to carry it.
     debug: Option<String>,
+    /// What its client is told of its rate.
+    rated: Option<Rated>,
 }
 
 /// Backend and server, as the log names them.
@@ -43,7 +46,7 @@ impl Record {
         let now = SystemTime::now();
         let mut entry = Entry::new(now.checked_sub(age).unwrap_or(now), peer);
         entry.times.queue = Some(request.queued);
-        Self { entry, received: request.received, route: None, received_octets: 0, debug: None }
+        Self { entry, received: request.received, route: None, received_octets: 0, debug: None, rated: None }
     }
 
     /// A route took it.
@@ -58,19 +61,34 @@ impl Record {
         self.debug = plan.debug.then(|| debug::plan(&plan.route.mapping(), &plan.method, &plan.target));
     }
 
-    /// `X-Zuul-Debug-Header` with what is known by now, where the answer is to carry it.
-    pub(super) fn debug(&self) -> Option<(&'static str, HeaderValue)> {
+    /// Its rate was looked at.
+    pub(super) fn rated(&mut self, rated: Rated) {
+        self.rated = Some(rated);
+    }
+
+    /// Seconds after which its client may try again, where that is known.
+    pub(super) fn retry_after(&self) -> Option<u64> {
+        self.rated.as_ref()?.retry_after
+    }
+
+    /// The fields that its answer is to carry, whoever answers: the rate, and `X-Zuul-Debug-Header` with what is known by now.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&'static str, HeaderValue)> {
+        let rate = self.rated.iter().flat_map(|rated| rated.fields.iter()).map(|(name, value)| (name, value.clone()));
+        rate.chain(self.debug())
+    }
+
+    fn debug(&self) -> Option<(&'static str, HeaderValue)> {
         Some((debug::NAME, debug::steps(self.debug.as_ref()?, &self.entry)?))
     }
 
-    /// What the answer carries beside its own fields: why it is a fallback's, and the debug steps.
+    /// What an answer that is no error carries beside its own fields: why it is a fallback's, and [`Self::fields`].
     pub(super) fn extra_fields(&self) -> impl Iterator<Item = (&'static str, HeaderValue)> {
         let cause = self.entry.reason.filter(|_| self.entry.fallback);
         let cause = cause.map(|cause| {
             [("X-Gateway-Reason", cause.name()), ("X-Gateway-Fallback", "true")]
                 .map(|(name, value)| (name, HeaderValue::from_static(value)))
         });
-        cause.into_iter().flatten().chain(self.debug())
+        cause.into_iter().flatten().chain(self.fields())
     }
 
     /// A fallback answers, for this cause.
@@ -189,17 +207,6 @@ impl Record {
     pub(super) fn into_entry(self, request: Request) -> Entry {
         Entry { head: Some(request.head), ..self.entry }
     }
-}
-
-/// The log's entry for a request that no handler saw.
-pub(super) fn refused(refused: &Refused) -> Entry {
-    let (age, now) = (refused.since.elapsed(), SystemTime::now());
-    let mut entry = Entry::new(now.checked_sub(age).unwrap_or(now), refused.peer);
-    entry.status = refused.told().map(|status| status.as_u16());
-    entry.reason = Some(refused.reason);
-    entry.detail = Some(refused.detail.clone()).filter(|detail| !detail.is_empty());
-    entry.times.total = Some(age);
-    entry
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod bridge;
 mod limit;
 mod line;
 mod meeting;
-mod places;
+pub mod places;
 mod pool;
 mod pool_thread;
 mod semaphore;

@@ -17,7 +17,7 @@ use crate::config::model::ThreadPoolConfig;
 
 /// What becomes of who asks for a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Admission {
+pub enum Admission {
     /// It runs now.
     Running,
     /// It runs when a place comes back.
@@ -28,7 +28,7 @@ pub(super) enum Admission {
 
 /// The places of one pool.
 #[derive(Debug)]
-pub(super) struct Places {
+pub struct Places {
     core: usize,
     maximum: usize,
     queue: Option<Queue>,
@@ -46,7 +46,7 @@ struct Queue {
 
 impl Places {
     /// Nobody there yet. A pool has one thread at least, as in Java.
-    pub(super) fn new(config: &ThreadPoolConfig) -> Self {
+    pub fn new(config: &ThreadPoolConfig) -> Self {
         let core = config.core_size.max(1);
         let threshold = config.queue_size_rejection_threshold;
         let queue = config.max_queue_size.filter(|&size| size > 0).map(|size| Queue { size, threshold });
@@ -54,7 +54,7 @@ impl Places {
     }
 
     /// Decides, and counts what it grants. `start_thread` is called when the pool is to grow; if it cannot, what there is must do.
-    pub(super) fn admit(&mut self, mut start_thread: impl FnMut() -> bool) -> Admission {
+    pub fn admit(&mut self, mut start_thread: impl FnMut() -> bool) -> Admission {
         if self.queue.is_some_and(|queue| self.queued >= queue.threshold) {
             return Admission::Refused;
         }
@@ -74,7 +74,7 @@ impl Places {
 
     /// A running place came back. True: the oldest in the queue runs now, and is counted so.
     #[must_use]
-    pub(super) fn leave_running(&mut self) -> bool {
+    pub fn leave_running(&mut self) -> bool {
         self.running -= 1;
         let promoted = self.queued > 0;
         if promoted {
@@ -85,17 +85,17 @@ impl Places {
     }
 
     /// A queued place was given up.
-    pub(super) fn leave_queue(&mut self) {
+    pub fn leave_queue(&mut self) {
         self.queued -= 1;
     }
 
     /// Whether an idle thread should look again after the keep-alive time.
-    pub(super) fn has_surplus(&self) -> bool {
+    pub fn has_surplus(&self) -> bool {
         self.threads > self.core
     }
 
     /// Whether the calling thread, idle for the keep-alive time, shall end; it is then no longer counted.
-    pub(super) fn retire(&mut self) -> bool {
+    pub fn retire(&mut self) -> bool {
         let surplus = self.has_surplus() && self.running < self.threads;
         if surplus {
             self.threads -= 1;
@@ -104,7 +104,7 @@ impl Places {
     }
 
     /// The numbers now.
-    pub(super) fn census(&self) -> Census {
+    pub fn census(&self) -> Census {
         Census {
             capacity: self.maximum,
             queue_capacity: self.queue.map_or(0, |queue| queue.size.min(queue.threshold)),
@@ -132,7 +132,7 @@ impl Places {
 
 /// What the gauges tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Census {
+pub struct Census {
     /// Places that can run at once.
     pub capacity: usize,
     /// Places in the queue that can be had: the smaller of its size and its threshold.

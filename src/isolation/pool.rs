@@ -12,6 +12,7 @@ use super::places::{Admission, Census, Places};
 use super::pool_thread::{Job, MakeLocal, PoolThread};
 use crate::cancel::{Cancel, Cancelled};
 use crate::client::{ClientError, Downstream};
+use crate::command::PoolState;
 use crate::config::model::ThreadPoolConfig;
 use crate::deadline::{Deadline, Stopwatch};
 use crate::metrics::{Collect, Counter, Sink, Timer};
@@ -29,6 +30,7 @@ const LEAST_PATIENCE: Duration = Duration::from_millis(100);
 /// The thread pool of one key; `L` is the state of each of its threads (an upstream caller).
 pub struct Pool<L: 'static> {
     key: String,
+    config: ThreadPoolConfig,
     keep_alive: Duration,
     on_start: fn(),
     make_local: MakeLocal<L>,
@@ -79,6 +81,7 @@ impl<L: 'static> Pool<L> {
         };
         Arc::new(Self {
             key: key.into(),
+            config,
             keep_alive: config.keep_alive.max(LEAST_PATIENCE),
             on_start,
             make_local: Arc::new(make_local),
@@ -180,6 +183,17 @@ impl<L: 'static> Pool<L> {
     fn run(&self, job: Job<L>) {
         // It can't fail: the pool holds a receiver itself. If it did, the job would be dropped and its caller told.
         let _ = self.jobs.0.send(job);
+    }
+
+    /// Its key.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// How it is now, for the stream.
+    pub fn state(&self) -> PoolState {
+        let Census { running, queued, threads, largest, .. } = self.census();
+        PoolState { config: self.config, active: running, completed: self.completed.get(), queued, threads, largest }
     }
 
     fn census(&self) -> Census {

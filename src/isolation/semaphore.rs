@@ -83,6 +83,18 @@ impl Semaphore {
         Ok(self.permit(in_flight, waited))
     }
 
+    /// Takes a permit if one is free; never waits.
+    ///
+    /// # Errors
+    /// [`Reason::SemaphoreFull`].
+    pub fn try_acquire(self: &Arc<Self>) -> Result<Permit, Reason> {
+        let taken = self.tally.take().map(|in_flight| self.permit(in_flight, Duration::ZERO));
+        taken.ok_or_else(|| {
+            self.refused.add_one();
+            Reason::SemaphoreFull
+        })
+    }
+
     /// What is used up when it refuses.
     pub fn exhausted(&self) -> String {
         let wait = self

@@ -27,8 +27,8 @@ impl Handler for ManagementHandler {
 
     fn serve(&self, _local: &mut (), request: Request, client: &mut dyn Client) -> Ending {
         let head = &request.head;
-        let nothing = || Page::not_found("only the actuator is here").into_reply(head, SystemTime::now());
-        self.actuator.page(head).unwrap_or_else(nothing).send(head, client)
+        let nothing = || Page::not_found("only the actuator is here").into_answer(head, SystemTime::now());
+        self.actuator.page(head, client.subscription().is_some()).unwrap_or_else(nothing).send(head, client)
     }
 
     fn refused(&self, _refusal: &Refused) {}
@@ -39,11 +39,13 @@ mod tests {
     use super::*;
     use crate::client::fake::{FakeClient, request};
     use crate::config::model::ManagementConfig;
+    use crate::management::stream::fake;
     use crate::management::{Health, Sources};
 
     fn handler() -> ManagementHandler {
         let health = || Health { draining: true, components: Vec::new() };
-        let sources = Sources { collect: Vec::new(), routes: Arc::new(Vec::new), health: Arc::new(health) };
+        let (collect, routes, filters) = (Vec::new(), Arc::new(Vec::new), Vec::new());
+        let sources = Sources { collect, routes, filters, health: Arc::new(health), stream: fake::stream(500, 1) };
         ManagementHandler::new(Arc::new(Actuator::new(&ManagementConfig::default(), sources)))
     }
 

@@ -4,8 +4,10 @@ use super::page::Page;
 use serde_json::{Map, Value, json};
 
 /// The endpoints that there are, each with its further link: name and path, when it has one.
-pub(super) const ENDPOINTS: [(&str, Option<(&str, &str)>); 5] = [
+pub(super) const ENDPOINTS: [(&str, Option<(&str, &str)>); 7] = [
+    ("filters", None),
     ("health", Some(("health-path", "/{*path}"))),
+    ("hystrix.stream", None),
     ("info", None),
     ("metrics", Some(("metrics-requiredMetricName", "/{requiredMetricName}"))),
     ("prometheus", None),

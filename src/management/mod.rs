@@ -1,9 +1,10 @@
-//! The actuator: health, info, routes, metrics and prometheus below one base path, with Spring Boot 2.3's semantics.
+//! The actuator: health, info, routes, filters, metrics and prometheus below one base path, with Spring Boot 2.3's semantics.
 //!
-//! An [`Actuator`] answers from the head alone and never blocks. The gateway asks it below its routes when the actuator has no port of
+//! An [`Actuator`] answers from the head alone and never blocks; only `hystrix.stream` goes on after that, in the background. The gateway asks it below its routes when the actuator has no port of
 //! its own; with `management.server.port`, a front of two threads serves it through [`ManagementHandler`]. What it tells comes in by
 //! closures and [`Collect`], so that it knows no other part of the gateway.
 
+mod filters;
 mod handler;
 mod health;
 mod index;
@@ -14,16 +15,19 @@ mod process;
 mod prometheus;
 mod routes;
 mod snapshot;
+mod stream;
 
+pub use filters::FilterLine;
 pub use handler::ManagementHandler;
 pub use health::{Component, Health, Status};
+pub use page::Answer;
 pub use process::ProcessMeters;
 pub use routes::RouteLine;
+pub use stream::{Attendant, EventStream, Events};
 
 use crate::config::model::ManagementConfig;
 use crate::metrics::Collect;
 use crate::query::{decode_segment, parameters};
-use crate::reply::Reply;
 use crate::wire::head::RequestHead;
 use http::Method;
 use index::ENDPOINTS;
@@ -38,8 +42,12 @@ pub struct Sources {
     pub collect: Vec<Arc<dyn Collect>>,
     /// The routes in force, in order.
     pub routes: Arc<dyn Fn() -> Vec<RouteLine> + Send + Sync>,
+    /// The steps of a request.
+    pub filters: Vec<FilterLine>,
     /// How the gateway is.
     pub health: Arc<dyn Fn() -> Health + Send + Sync>,
+    /// What `hystrix.stream` sends.
+    pub stream: Arc<EventStream>,
 }
 
 /// Answers requests below `management.endpoints.web.base-path`.
@@ -56,6 +64,8 @@ struct Ask<'a> {
     path: &'a [u8],
     query: &'a [u8],
     host: Option<&'a [u8]>,
+    /// Whether its connection can be left to the stream.
+    can_subscribe: bool,
 }
 
 impl Actuator {
@@ -65,15 +75,15 @@ impl Actuator {
         Self { config: config.clone(), base, sources }
     }
 
-    /// The answer to `head`; `None` when its path is none of the actuator's.
-    pub fn page(&self, head: &RequestHead) -> Option<Reply> {
-        self.page_at(head, head.path(), head.query().unwrap_or_default())
+    /// The answer to `head`; `None` when its path is none of the actuator's. `can_subscribe`: the connection can outlive its request.
+    pub fn page(&self, head: &RequestHead, can_subscribe: bool) -> Option<Answer> {
+        self.page_at(head, (head.path(), head.query().unwrap_or_default()), can_subscribe)
     }
 
     /// The answer to a request that was forwarded to another path and query (`forward:`).
-    pub fn page_at(&self, head: &RequestHead, path: &[u8], query: &[u8]) -> Option<Reply> {
-        let ask = Ask { method: head.method(), path, query, host: head.host() };
-        self.answer(ask).map(|page| page.into_reply(head, SystemTime::now()))
+    pub fn page_at(&self, head: &RequestHead, (path, query): (&[u8], &[u8]), can_subscribe: bool) -> Option<Answer> {
+        let ask = Ask { method: head.method(), path, query, host: head.host(), can_subscribe };
+        self.answer(ask).map(|page| page.into_answer(head, SystemTime::now()))
     }
 
     /// `None` when the path is not below the base path. With the base path `/` only the exposed endpoints are ours, and there is no list
@@ -102,14 +112,20 @@ impl Actuator {
         if !deep_enough || !self.config.exposure.exposes(id) {
             return None;
         }
-        Some(if segments == ["routes"] { "GET, HEAD, POST" } else { "GET, HEAD" })
+        Some(match segments {
+            ["routes"] => "GET, HEAD, POST",
+            ["hystrix.stream"] => "GET",
+            _ => "GET, HEAD",
+        })
     }
 
     /// A POST to the routes reads them anew; so does every other request for them.
     fn endpoint(&self, segments: &[&str], ask: Ask<'_>) -> Page {
         let further = segments.get(1).copied();
         match segments[0] {
+            "filters" => filters::page(&self.sources.filters),
             "health" => health::page((self.sources.health)(), further, self.config.show_details),
+            "hystrix.stream" => stream::page(&self.sources.stream, ask.can_subscribe),
             "info" => info::page(&self.config.info),
             "metrics" => self.metrics(further, ask.query),
             "prometheus" => prometheus::page(&Snapshot::take(&self.sources.collect)),
@@ -145,19 +161,23 @@ mod tests {
         let config = ManagementConfig { base_path: base.into(), exposure, ..ManagementConfig::default() };
         let routes = || vec![RouteLine { full_path: "/a/**".into(), location: "a".into(), ..RouteLine::default() }];
         let collect: Vec<Arc<dyn Collect>> = vec![Arc::new(snapshot::fake::Sample3)];
-        Actuator::new(&config, Sources { collect, routes: Arc::new(routes), health: Arc::new(Health::default) })
+        let health = Arc::new(Health::default);
+        let stream = stream::fake::stream(500, 1);
+        Actuator::new(&config, Sources { collect, routes: Arc::new(routes), filters: Vec::new(), health, stream })
     }
 
     #[track_caller]
     fn check(actuator: &Actuator, method: Method, target: &str, expected: Option<(u16, &str)>) {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let ask = Ask { method: &method, path: path.as_bytes(), query: query.as_bytes(), host: None };
+        let ask =
+            Ask { method: &method, path: path.as_bytes(), query: query.as_bytes(), host: None, can_subscribe: true };
         let found = actuator.answer(ask).map(|page| {
             let body = match page.content {
                 Content::Json(value) => value.to_string(),
                 Content::Text(media_type, _) => media_type.to_owned(),
                 Content::Allow(methods) => methods.to_owned(),
                 Content::Error(_) => String::new(),
+                Content::Stream(_) => "events".to_owned(),
             };
             (page.status.as_u16(), body)
         });
@@ -184,6 +204,7 @@ mod tests {
         ] {
             check(&all, Method::GET, target, Some((404, "")));
         }
+        check(&all, Method::GET, "/actuator/hystrix.stream", Some((200, "events")));
         check(&all, Method::HEAD, "/actuator/routes", Some((200, r#"{"/a/**":"a"}"#)));
         check(&all, Method::POST, "/actuator/routes", Some((200, r#"{"/a/**":"a"}"#)));
         check(&all, Method::GET, "/actuator/routes/anything", Some((200, r#"{"/a/**":"a"}"#)));
@@ -207,6 +228,7 @@ mod tests {
         check(&all, Method::POST, "/actuator/routes/details", Some((405, "GET, HEAD")));
         check(&all, Method::POST, "/actuator/health", Some((405, "GET, HEAD")));
         check(&all, Method::PUT, "/actuator", Some((405, "GET, HEAD")));
+        check(&all, Method::HEAD, "/actuator/hystrix.stream", Some((405, "GET")));
     }
 
     #[test]

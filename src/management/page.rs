@@ -2,6 +2,8 @@
 //!
 //! The endpoints make pages and know nothing of connections; [`super::Actuator::page`] turns them into replies. Errors carry Spring's body.
 
+use super::stream::Place;
+use crate::client::{Client, Ending};
 use crate::reply::Reply;
 use crate::wire::date;
 use crate::wire::head::RequestHead;
@@ -15,14 +17,38 @@ const ACTUATOR_V2: &str = "application/vnd.spring-boot.actuator.v2+json";
 const JSON: &str = "application/json";
 
 /// One answer.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) struct Page {
     pub(super) status: StatusCode,
     pub(super) content: Content,
 }
 
+/// An answer of the actuator, ready to be sent.
+#[derive(Debug)]
+pub struct Answer {
+    /// Its head, and its body if that is whole.
+    pub reply: Reply,
+    place: Option<Place>,
+}
+
+impl Answer {
+    /// Sends it as the answer to `head`, or the beginning of it.
+    pub fn send(self, head: &RequestHead, client: &mut dyn Client) -> Ending {
+        match self.place {
+            Some(place) => place.begin(&self.reply, head, client),
+            None => self.reply.send(head, client),
+        }
+    }
+}
+
+impl From<Reply> for Answer {
+    fn from(reply: Reply) -> Self {
+        Self { reply, place: None }
+    }
+}
+
 /// The body of a page.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) enum Content {
     /// An endpoint's JSON, in the actuator's media type.
     Json(Value),
@@ -32,6 +58,8 @@ pub(super) enum Content {
     Error(String),
     /// The method is not among these.
     Allow(&'static str),
+    /// Events without an end, by this place at the stream.
+    Stream(Place),
 }
 
 impl Page {
@@ -55,11 +83,27 @@ impl Page {
         Self { status: StatusCode::NOT_FOUND, content: Content::Error(message.into()) }
     }
 
+    pub(super) fn refused(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, content: Content::Error(message.into()) }
+    }
+
+    pub(super) fn stream(place: Place) -> Self {
+        Self { status: StatusCode::OK, content: Content::Stream(place) }
+    }
+
     pub(super) fn method_not_allowed(allow: &'static str) -> Self {
         Self { status: StatusCode::METHOD_NOT_ALLOWED, content: Content::Allow(allow) }
     }
 
     /// The answer to `head`.
+    pub(super) fn into_answer(self, head: &RequestHead, now: SystemTime) -> Answer {
+        match self.content {
+            Content::Stream(place) => Answer { reply: Place::reply(), place: Some(place) },
+            _ => Answer { reply: self.into_reply(head, now), place: None },
+        }
+    }
+
+    /// The answer to `head` of a page that is whole; of a stream, the head.
     pub(super) fn into_reply(self, head: &RequestHead, now: SystemTime) -> Reply {
         let error = |message: &str| Reply::new(self.status, JSON, error_body(self.status, message, head, now));
         match self.content {
@@ -67,6 +111,7 @@ impl Page {
             Content::Text(media_type, text) => Reply::new(self.status, media_type, text),
             Content::Error(message) => error(&message),
             Content::Allow(methods) => error("").with("Allow", HeaderValue::from_static(methods)),
+            Content::Stream(_) => Place::reply(),
         }
     }
 }

@@ -23,11 +23,21 @@ impl<T> Stripes<T> {
 
     /// The calling thread's: always the same one.
     pub fn mine(&self) -> &T {
+        self.nth(self.number())
+    }
+
+    /// Which is the calling thread's.
+    pub fn number(&self) -> usize {
         static THREADS: AtomicUsize = AtomicUsize::new(0);
         thread_local! {
             static NUMBER: usize = THREADS.fetch_add(1, Relaxed);
         }
-        &self.0[NUMBER.with(|number| *number) % self.0.len()].0
+        NUMBER.with(|number| *number) % self.0.len()
+    }
+
+    /// The one of this number.
+    pub fn nth(&self, number: usize) -> &T {
+        &self.0[number].0
     }
 
     /// All of them.

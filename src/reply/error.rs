@@ -35,11 +35,13 @@ pub struct Failure<'a> {
     pub backend: Option<BackendKind>,
     /// Host and port of the server that was asked, if any was: for Zuul 1's messages only.
     pub server: Option<&'a str>,
+    /// `Retry-After` in seconds, where it is known; else a few, for reasons that ask to retry.
+    pub retry_after: Option<u64>,
 }
 
 impl From<Reason> for Failure<'_> {
     fn from(reason: Reason) -> Self {
-        Self { reason, cause: None, message: "", backend: None, server: None }
+        Self { reason, cause: None, message: "", backend: None, server: None, retry_after: None }
     }
 }
 
@@ -76,7 +78,7 @@ impl ErrorAnswers {
         let path = head.filter(|_| tells_path).map(|head| String::from_utf8_lossy(head.path()));
         let body = Body { path: path.as_deref(), ..body };
         let asks_to_retry = failure.reason.asks_to_retry() && status == failure.reason.status();
-        let retry_after = asks_to_retry.then(|| retry_after(now));
+        let retry_after = asks_to_retry.then(|| failure.retry_after.unwrap_or_else(|| retry_after(now)));
         with_reason(body.reply(head.map_or(Form::Json, preferred)), failure.reason, retry_after)
     }
 
@@ -95,9 +97,14 @@ impl ErrorAnswers {
 
 /// The complete answer to a head that can't be served, whatever `gateway.compat` says; the connection closes after it.
 pub fn head_error(error: &HeadError, now: SystemTime) -> Vec<u8> {
+    head_reply(error, now).closing_octets(now)
+}
+
+/// The same, for servers that write heads themselves.
+pub fn head_reply(error: &HeadError, now: SystemTime) -> Reply {
     let (reason, message) = (error.reason(), error.to_string());
     let body = Body { reason: Some(reason.name()), ..Body::of(error.status(), &message, now) };
-    with_reason(body.reply(Form::Json), reason, None).closing_octets(now)
+    with_reason(body.reply(Form::Json), reason, None)
 }
 
 /// The complete answer to a connection whose request was not read: `retry_after` in seconds, for reasons that ask to retry. The connection

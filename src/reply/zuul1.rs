@@ -94,8 +94,13 @@ mod tests {
 
     #[track_caller]
     fn check((reason, cause): (Reason, Option<Cause>), backend: BackendKind, code: u16, text: &str) {
-        let failure =
-            Failure { reason, cause, backend: Some(backend), server: Some("api.test:9001"), message: "our own" };
+        let failure = Failure {
+            cause,
+            backend: Some(backend),
+            server: Some("api.test:9001"),
+            message: "our own",
+            ..reason.into()
+        };
         assert_eq!((status(&failure).as_u16(), &*message(&failure)), (code, text), "{reason} of a {backend:?}");
     }
 

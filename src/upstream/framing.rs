@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// How a request says what body it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RequestFraming {
+pub enum RequestFraming {
     /// No framing field: no body.
     Silent,
     /// `Content-Length: 0`.
@@ -21,7 +21,7 @@ pub(super) enum RequestFraming {
 
 impl RequestFraming {
     /// No field came in: none goes out, but for methods whose meaning anticipates content (RFC 9110 8.6).
-    pub(super) fn of(method: &Method, length: BodyLength) -> Self {
+    pub fn of(method: &Method, length: BodyLength) -> Self {
         match length {
             BodyLength::Chunked => Self::Chunked,
             BodyLength::Exactly(0) => Self::Empty,
@@ -32,7 +32,7 @@ impl RequestFraming {
     }
 
     /// Whether there are octets to send after the head.
-    pub(super) fn has_body(self) -> bool {
+    pub fn has_body(self) -> bool {
         matches!(self, Self::Exactly(_) | Self::Chunked)
     }
 }
@@ -123,7 +123,7 @@ fn keep_alive(fields: &HeaderMap) -> Option<Duration> {
 }
 
 /// Removes what callers must not send: framing, of which there is never more than one, and what asks for something of the connection.
-pub(super) fn strip(fields: &mut HeaderMap) {
+pub fn strip(fields: &mut HeaderMap) {
     for name in [CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION, EXPECT, UPGRADE] {
         fields.remove(name);
     }

@@ -17,7 +17,7 @@ mod buffers;
 mod cell;
 mod error;
 mod exchange;
-mod framing;
+pub mod framing;
 mod interim;
 mod lease;
 mod link;
@@ -197,8 +197,8 @@ fn prepare(server: &Server, request: OutboundRequest, framing: RequestFraming) -
     Ok(outbound)
 }
 
-/// ureq would find the host out for each request, by formatting the URI.
-fn name_host(fields: &mut HeaderMap, own: &HeaderValue) {
+/// Puts the server's `own` authority where a plan left Host to it. (ureq would find it out for each request, by formatting the URI.)
+pub fn name_host(fields: &mut HeaderMap, own: &HeaderValue) {
     match fields.get_mut(HOST) {
         Some(host) if host.is_empty() => *host = own.clone(),
         Some(_) => {}

@@ -250,6 +250,7 @@ pub(super) fn backend(max_per_host: usize) -> BackendConfig {
         connection_request_timeout: Some(LONG),
         time_to_live: None,
         isolation: IsolationConfig::None,
+        thread_pool_key_override: None,
         adaptive: None,
         deadline: None,
         command: Default::default(),

@@ -33,6 +33,9 @@ mod errors;
 /// Limits of one, refused by name.
 mod isolation;
 
+/// Who asks too often.
+mod rate_limit;
+
 /// When a circuit opens and closes.
 mod circuit;
 
@@ -64,6 +67,9 @@ mod shutdown;
 
 /// The actuator.
 mod management;
+
+/// Hystrix's stream of events.
+mod stream;
 
 /// What each key does.
 mod config_effects;

@@ -84,6 +84,21 @@ fn routes_are_shown_as_zuul_shows_them() {
     assert_eq!((&users["retryable"], &users["prefixStripped"]), (&json!(true), &json!(false)));
 }
 
+/// Zuul's types and members, with the gateway's own steps.
+#[test]
+fn filters_are_the_steps_of_a_request() {
+    let origin = TestOrigin::echoing();
+    let gateway = Setup::to(&origin).set("gateway.rate-limit.routes.up.requests", "9").start();
+    let filters = page(&gateway, "/actuator/filters");
+    let kinds: Vec<_> = filters.as_object().expect("an object").keys().map(String::as_str).collect();
+    assert_eq!(kinds, ["error", "post", "pre", "route"]);
+    let classes: Vec<_> = filters["pre"].as_array().expect("a list").iter().map(|step| &step["class"]).collect();
+    assert_eq!(classes, ["portcullis::router", "portcullis::exchange::plan", "portcullis::rate_limit"]);
+    assert_eq!(filters["pre"][2]["disabled"], false);
+    let names: Vec<_> = filters["post"][0].as_object().expect("an object").keys().map(String::as_str).collect();
+    assert_eq!(names, ["class", "order", "disabled", "static"]);
+}
+
 /// Without a port of its own: below the routes, as in Spring.
 #[test]
 fn without_a_port_of_its_own_the_actuator_stands_below_the_routes() {

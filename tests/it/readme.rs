@@ -162,6 +162,7 @@ fn busy_gateway() -> TestGateway {
     let setup = setup.set("zuul.routes.pooled.retryable", "true");
     let setup = setup.url_route("gone", "/gone/**", "http://127.0.0.1:1").set("gateway.access-log.format", "json");
     let setup = setup.set("gateway.fallback.gone.body", "sorry");
+    let setup = setup.set("gateway.rate-limit.routes.up.requests", "1000");
     let gateway = setup.set("gateway.limit", "vegas").set("gateway.isolation.max-wait", "1s").start();
     for target in ["/pooled/x", "/gone/x", "/x"] {
         gateway.get(target);

@@ -1,5 +1,6 @@
 //! A gateway that has nothing to do does nothing: no thread of it wakes up.
 
+use crate::support::client::RawClient;
 use crate::support::gateway::{Container, Setup, TestGateway};
 use crate::support::origin::{TestOrigin, answer};
 use crate::support::wait;
@@ -41,4 +42,16 @@ fn an_idle_gateway_makes_no_wake_ups() {
         comes_to_rest(&gateway);
     }
     assert_eq!(origin.connections(), 2);
+}
+
+/// Somebody who listens to the stream keeps the background thread going, and nobody else does.
+#[test]
+fn when_the_last_listener_has_left_all_is_at_rest_again() {
+    let gateway = Setup::new().start();
+    let mut listener = RawClient::connect(gateway.management());
+    listener.send("GET /actuator/hystrix.stream HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+    listener.wait_for_text("ping: \n\nping: \n\n");
+    drop(listener);
+    comes_to_rest(&gateway);
+    gateway.assert_quiet();
 }

@@ -12,6 +12,7 @@ const CLOCKS: &[(&str, &str)] = &[
     ("src/container/", "a request's time begins here"),
     ("src/isolation/", "how long a place was waited for is measured here"),
     ("src/upstream/", "read and write loops recompute what is left"),
+    ("src/rate_limit/limit.rs", "the clock that buckets are filled by"),
     ("src/management/", "its own small server"),
     ("src/gateway/", "times of a request's stages are taken here"),
     ("src/server/", "start and drain"),

@@ -183,6 +183,38 @@ pub(super) const KEYS: &[Key] = &[
         "Starts the example service on this port of 127.0.0.1; 0 lets the system pick.",
     ),
     acts(
+        "gateway.rate-limit.max-keys",
+        POSITIVE,
+        "100000",
+        "Clients that each rate limit remembers; while all of them are busy, further ones share one bucket.",
+    ),
+    acts(
+        "gateway.rate-limit.routes.<id>.requests",
+        Kind::Count { min: 1, max: 1_000_000_000 },
+        "",
+        "Requests that a client may make along this route in the time `per`; then 429 rate_limited. `*` as id is for each route without \
+         a limit of its own.",
+    ),
+    acts(
+        "gateway.rate-limit.routes.<id>.per",
+        Kind::Duration { unit: Unit::Seconds, min: 1 },
+        "1s",
+        "The time that `requests` are for.",
+    ),
+    acts(
+        "gateway.rate-limit.routes.<id>.burst",
+        Kind::Count { min: 1, max: 1_000_000_000 },
+        "",
+        "Requests that a client may make at once after a pause; default: requests.",
+    ),
+    acts(
+        "gateway.rate-limit.routes.<id>.key",
+        Kind::Text,
+        "route",
+        "What tells clients apart: address (IPv6: its network of 64 bits; behind gateway.trusted-proxies, by X-Forwarded-For), header:<name>, \
+         or route: all requests count together.",
+    ),
+    acts(
         "gateway.routes-file",
         Kind::Text,
         "",

@@ -95,7 +95,7 @@ pub(super) const KEYS: &[Key] = &[
         "MILLISECONDS",
         "The unit of zuul.host.time-to-live.",
     ),
-    later("zuul.ratelimit.**", Kind::Any, "", "Rates per client, route or user (spring-cloud-zuul-ratelimit)."),
+    inert("zuul.ratelimit.**", RATES),
     later("zuul.ignored-services", Kind::List, "", "Discovered services that get no route of their own."),
     later("zuul.ignore-local-service", Kind::Flag, "true", "Whether the gateway's own service gets no route."),
     inert("zuul.ignore-security-headers", "it acts beside Spring Security only"),
@@ -113,4 +113,5 @@ pub(super) const KEYS: &[Key] = &[
     inert("error.path", "errors are answered at once, without a forward"),
 ];
 
+const RATES: &str = "its policies count in fixed windows and combine keys; write gateway.rate-limit.routes.<id>";
 const SERVLETS: &str = "there is neither a servlet nor a servlet filter here";

@@ -35,6 +35,8 @@ pub struct BackendConfig {
     pub time_to_live: Option<Duration>,
     /// How concurrent requests are bounded.
     pub isolation: IsolationConfig,
+    /// `threadPoolKeyOverride`, as it was written: the stream tells it.
+    pub thread_pool_key_override: Option<String>,
     /// `gateway.limit` and `gateway.limits.<id>.*`: how the semaphore's limit moves; `None` is `fixed`. Without meaning for a thread pool.
     pub adaptive: Option<AdaptiveLimit>,
     /// The Hystrix timeout; `None` when `execution.timeout.enabled` is false, or for url routes without keys of their own.

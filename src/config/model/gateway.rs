@@ -1,6 +1,8 @@
 //! `gateway.*`: what is ours alone.
 
+use http::HeaderName;
 use ipnet::IpNet;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -35,6 +37,8 @@ pub struct GatewayConfig {
     pub example: Option<ExampleConfig>,
     /// `gateway.routes-file`: a JSON route file (`routeDefinitionList`, `ribbonDefinitionList`).
     pub routes_file: Option<PathBuf>,
+    /// `gateway.rate-limit.*`.
+    pub rate_limits: RateLimitsConfig,
 }
 
 impl Default for GatewayConfig {
@@ -54,6 +58,7 @@ impl Default for GatewayConfig {
             access_log: AccessLogConfig::default(),
             example: None,
             routes_file: None,
+            rate_limits: RateLimitsConfig::default(),
         }
     }
 }
@@ -125,4 +130,58 @@ pub enum AccessLogFormat {
 pub struct ExampleConfig {
     /// `gateway.example.port`: on 127.0.0.1; 0 lets the system pick.
     pub port: u16,
+}
+
+/// `gateway.rate-limit.*`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateLimitsConfig {
+    /// `max-keys`: how many clients each limit remembers; default 100000.
+    pub max_keys: usize,
+    /// `routes.<id>`: the limits, by the id of their route; `*` is for each route without one of its own.
+    pub routes: BTreeMap<String, RateLimitConfig>,
+}
+
+impl RateLimitsConfig {
+    /// The limit of the route of this id.
+    pub fn of(&self, route: &str) -> Option<&RateLimitConfig> {
+        self.routes.get(route).or_else(|| self.routes.get("*"))
+    }
+}
+
+impl Default for RateLimitsConfig {
+    fn default() -> Self {
+        Self { max_keys: 100_000, routes: BTreeMap::new() }
+    }
+}
+
+/// `gateway.rate-limit.routes.<id>`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateLimitConfig {
+    /// `requests`: how many a client may make in [`Self::per`], in the long run.
+    pub requests: u32,
+    /// `per`: default 1 s.
+    pub per: Duration,
+    /// `burst`: how many it may make at once after a pause; default [`Self::requests`].
+    pub burst: u32,
+    /// `key`: what tells clients apart; default none, so that all of the route's requests count together.
+    pub key: RateLimitKey,
+}
+
+impl RateLimitConfig {
+    /// The time in which one more request becomes possible.
+    pub fn interval(&self) -> Duration {
+        (self.per / self.requests.max(1)).max(Duration::from_nanos(1))
+    }
+}
+
+/// `gateway.rate-limit.routes.<id>.key`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RateLimitKey {
+    /// `route`: all requests of the route count together.
+    Route,
+    /// `address`: that of the connection's other end or, where that is one of `gateway.trusted-proxies`, of who stood before those; an
+    /// IPv6 network of 64 bits counts as one client.
+    Address,
+    /// `header:<name>`: the first value of this field; requests without it count together.
+    Header(HeaderName),
 }

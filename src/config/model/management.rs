@@ -1,6 +1,7 @@
 //! `management.*`: the actuator.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 /// `management.*`.
 #[derive(Clone, Debug)]
@@ -17,6 +18,23 @@ pub struct ManagementConfig {
     pub show_details: ShowDetails,
     /// `info.*`: what `/actuator/info` tells, as dotted keys and values, in order.
     pub info: Vec<(String, String)>,
+    /// What `hystrix.stream` is told.
+    pub stream: StreamConfig,
+}
+
+/// `/actuator/hystrix.stream`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamConfig {
+    /// `hystrix.stream.dashboard.intervalInMilliseconds`: how often every command and pool is told; default 500 ms.
+    pub interval: Duration,
+    /// `hystrix.config.stream.maxConcurrentConnections`: clients at once; default 5.
+    pub max_clients: usize,
+}
+
+impl Default for StreamConfig {
+    fn default() -> Self {
+        Self { interval: Duration::from_millis(500), max_clients: 5 }
+    }
 }
 
 /// `management.endpoints.web.exposure.{include,exclude}`; `*` stands for all, exclude wins.
@@ -61,6 +79,7 @@ impl Default for ManagementConfig {
             exposure: EndpointExposure::default(),
             show_details: ShowDetails::Never,
             info: Vec::new(),
+            stream: StreamConfig::default(),
         }
     }
 }

@@ -177,6 +177,7 @@ pub(super) fn gateway(read: Read<'_>, server: &ServerConfig, faults: &mut Vec<Fa
         access_log: access_log(read),
         example: port(read, "gateway.example.port").map(|port| ExampleConfig { port }),
         routes_file: read.words("gateway.routes-file").map(Into::into),
+        rate_limits: default.rate_limits,
     }
 }
 

@@ -52,9 +52,14 @@ impl Isolation<'_> {
         own.amount(PERMITS).or_else(|| own.amount("zuul.eureka.<service...>.semaphore.maxSemaphores"))
     }
 
+    /// The name of a pool that was written for this service.
+    pub(super) fn pool_key_override(self) -> Option<String> {
+        self.settings.one(self.id).words("hystrix.command.<key...>.threadPoolKeyOverride")
+    }
+
     fn pool_key(self) -> String {
         let all = self.settings.all();
-        if let Some(key) = self.settings.one(self.id).words("hystrix.command.<key...>.threadPoolKeyOverride") {
+        if let Some(key) = self.pool_key_override() {
             return key;
         }
         match all.flag("zuul.thread-pool.use-separate-thread-pools") {

@@ -6,7 +6,7 @@
 use super::front;
 use super::zuul::as_prefix;
 use crate::config::fault::Fault;
-use crate::config::model::{EndpointExposure, ManagementConfig, ShowDetails};
+use crate::config::model::{EndpointExposure, ManagementConfig, ShowDetails, StreamConfig};
 use crate::config::settings::Settings;
 use crate::config::values;
 
@@ -24,6 +24,14 @@ pub(super) fn management(settings: &Settings, server_port: u16, faults: &mut Vec
             _ => ShowDetails::Never,
         },
         info: with_key(settings, "info.<key...>"),
+        stream: StreamConfig {
+            interval: read
+                .bounded_time("hystrix.stream.dashboard.intervalInMilliseconds")
+                .unwrap_or(default.stream.interval),
+            max_clients: read
+                .amount("hystrix.config.stream.maxConcurrentConnections")
+                .unwrap_or(default.stream.max_clients),
+        },
     }
 }
 

@@ -11,6 +11,7 @@ mod front;
 mod isolation;
 mod limit;
 mod management;
+mod rate_limit;
 mod retry;
 mod routes;
 mod zuul;
@@ -25,7 +26,7 @@ use super::settings::Settings;
 /// The configuration that the settings make. With faults of [`super::fault::Severity::Error`] it is of no use.
 pub(crate) fn config(settings: &Settings, faults: &mut Vec<Fault>) -> Config {
     let server = front::server(settings.all(), faults);
-    let gateway = front::gateway(settings.all(), &server, faults);
+    let mut gateway = front::gateway(settings.all(), &server, faults);
     let zuul = zuul::zuul(settings.all(), faults);
     let mut list = routes::routes(settings, faults);
     let file = settings.all().setting("gateway.routes-file").and_then(|file| routes_file::read(file, faults));
@@ -37,12 +38,14 @@ pub(crate) fn config(settings: &Settings, faults: &mut Vec<Fault>) -> Config {
     if faults.iter().all(|fault| fault.severity != Severity::Error) {
         backends::tell_unused(settings, &backends, faults);
     }
+    let routes = list.into_routes();
+    gateway.rate_limits = rate_limit::rate_limits(settings, &routes, faults);
     Config {
         application_name: settings.all().words("spring.application.name").unwrap_or_else(|| "portcullis".into()),
         thread_pools: isolation::thread_pools(settings, &backends),
         management: management::management(settings, server.port, faults),
         logging: management::logging(settings),
-        routes: list.into_routes(),
+        routes,
         server,
         zuul,
         gateway,

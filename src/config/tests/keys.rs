@@ -47,6 +47,7 @@ fn other_value(key: &Key) -> String {
         "zuul.routes.<id>" => "/other/**",
         "logging.level.<logger...>" => "trace",
         "management.endpoint.health.show-details" => "always",
+        "gateway.rate-limit.routes.<id>.key" => "address",
         "gateway.fallback.<key...>.status" => "418",
         "gateway.fallback.<key...>.headers" => "'X-Other: 1'",
         "gateway.fallback.<key...>.body-file" => "/dev/null",
@@ -80,8 +81,11 @@ fn other_value(key: &Key) -> String {
     }
 }
 
+/// The base with what the key needs beside it, and without the key.
 fn without(base: &str, name: &str) -> String {
-    base.lines().filter(|line| !line.starts_with(&format!("{name}:"))).map(|line| format!("{line}\n")).collect()
+    let beside = if name.starts_with("gateway.rate-limit.") { "gateway.rate-limit.routes.a.requests: 5" } else { "" };
+    let others = base.lines().chain([beside]).filter(|line| !line.starts_with(&format!("{name}:")));
+    others.map(|line| format!("{line}\n")).collect()
 }
 
 #[test]

@@ -96,7 +96,8 @@ impl TinyClient {
                 self.cut(ClientSocket::close);
                 drop(writer);
             }
-            (Side::Writing(writer), Ending::Abort) => {
+            // Nobody subscribes here: there is no place to put a subscription in.
+            (Side::Writing(writer), Ending::Abort | Ending::Subscribe) => {
                 self.cut(ClientSocket::reset);
                 drop(writer);
             }

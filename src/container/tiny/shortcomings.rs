@@ -77,5 +77,9 @@ const SHORTCOMINGS: &[(&str, &str)] = &[
         "forced ends need pidfd_getfd",
         "the crate lends no socket, so a copy is taken from the process's own descriptors (Linux 5.6, unless a seccomp profile forbids it), which costs a walk over them for every upload above 1 KB and every forced end; without it a cut answer leaves the connection open and silent, and chunked uploads fail",
     ),
+    (
+        "hystrix.stream is answered with 501",
+        "no connection can be left to another thread; the listener of management.server.port has the stream",
+    ),
     ("drain drops the backlog", "connections that were not accepted yet are reset when the listener is shut down"),
 ];

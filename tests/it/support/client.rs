@@ -181,8 +181,9 @@ impl RawClient {
         reset_on_close(&self.socket);
     }
 
+    /// Waits until the answer, as far as it came, is `enough`; `what` says what for.
     #[track_caller]
-    fn wait_for_body(&mut self, what: &str, enough: impl Fn(&Message) -> bool) -> Message {
+    pub(crate) fn wait_for_body(&mut self, what: &str, enough: impl Fn(&Message) -> bool) -> Message {
         let kind = Kind::Response(b"GET".to_vec());
         loop {
             let so_far = Message::parse(&self.input.octets, 0, &kind, self.input.ended);

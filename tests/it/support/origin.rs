@@ -267,10 +267,11 @@ impl Talk {
         })
     }
 
-    /// Waits until a unit comes over `gate`, or its other end or the test is gone.
-    pub(crate) fn wait_for(&self, gate: &Receiver<()>) {
+    /// Waits until a unit comes over `gate`, or its other end, the gateway's or the test is gone: who waits for nobody any more takes
+    /// no unit away from others.
+    pub(crate) fn wait_for(&mut self, gate: &Receiver<()>) {
         let end = Instant::now() + wait::PATIENCE;
-        while Instant::now() < end && !self.shared.stopped.load(SeqCst) {
+        while Instant::now() < end && !self.shared.stopped.load(SeqCst) && !self.is_closed() {
             match gate.recv_timeout(Duration::from_millis(20)) {
                 Err(crossbeam_channel::RecvTimeoutError::Timeout) => {}
                 Ok(()) | Err(_) => return,
