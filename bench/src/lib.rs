@@ -6,8 +6,11 @@
 mod backend;
 mod child;
 mod contestant;
+mod fidelity;
 mod footprint;
+mod message;
 pub mod parity;
+mod peers;
 mod quick;
 mod table;
 pub mod twin;
@@ -28,6 +31,13 @@ struct Arguments {
 enum Command {
     /// Throughput and latency beside nginx and beside no proxy; memory and threads with idle connections and large bodies.
     Quick(quick::Options),
+    /// Who can take part, and with which limits; and building the Java originals.
+    Peers {
+        #[command(subcommand)]
+        action: peers::Action,
+    },
+    /// The same requests to a running Zuul 1 and to portcullis: every difference is known and meant, or told.
+    Fidelity(fidelity::Options),
     /// Whether portcullis and its asynchronous twin do the same, request by request; prints what differs.
     Parity,
     /// The backend that `quick` starts for itself: one thread, answers at once or after a delay.
@@ -36,6 +46,15 @@ enum Command {
         /// Milliseconds before each answer on /product/slow.
         #[arg(long, default_value_t = 50)]
         delay_ms: u64,
+    },
+    /// Becomes another program, which is ended when the process that wanted it ends.
+    #[command(hide = true)]
+    Tied {
+        /// The process that wants it.
+        parent: u32,
+        program: std::ffi::OsString,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<std::ffi::OsString>,
     },
     /// The gateway, in a process of its own: the arguments are those of `portcullis`.
     #[command(hide = true)]
@@ -57,8 +76,11 @@ enum Command {
 pub fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Quick(options) => quick::run(&options),
+        Command::Fidelity(options) => fidelity::run(&options),
+        Command::Peers { action } => peers::run(&action),
         Command::Parity => parity::run(),
         Command::Backend { delay_ms } => backend::serve(std::time::Duration::from_millis(delay_ms)),
+        Command::Tied { parent, program, arguments } => child::become_tied(parent, &program, &arguments),
         Command::Gateway { words } => {
             let words = std::iter::once("portcullis".into()).chain(words);
             return portcullis::cli::main(words).into();

@@ -3,13 +3,14 @@
 //! Every cell is measured for all contestants in turn, forwards and backwards (ABBA), and told as medians; ratios are to nginx and to no
 //! proxy in the same cell. All parts share the machine's processors, so the closed-loop figures are capacity probes, not verdicts.
 
-use crate::child::Usage;
-use crate::contestant::{self, Contestant, Scratch};
+use crate::child::{Running, Usage};
+use crate::contestant::{self, Availability, Scratch, Setup, Started};
 use crate::footprint;
 use crate::table::{median, say};
 use crate::wrk::{self, Outcome};
 use clap::{Args, ValueEnum};
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// How long, how often.
@@ -52,21 +53,12 @@ pub(crate) fn run(options: &Options) -> io::Result<()> {
     raise_descriptors()?;
     let scratch = Scratch::new()?;
     let (_backend, address) = contestant::backend(DELAY_MS)?;
-    say(&format!("backend: one epoll thread on {address}\n\nportcullis is told (max-threads 1200 for the slow path):"));
-    say(&contestant::portcullis_yaml(address, 200));
-    say("nginx is told:");
-    say(&contestant::nginx_conf(scratch.path(), address, ([127, 0, 0, 1], 0).into()));
-    let direct = || Contestant { name: "direct", address, process: None };
-    let nginx = || contestant::nginx(&scratch, address).inspect_err(|error| say(&format!("left out: {error}"))).ok();
+    say(&format!("backend: one epoll thread on {address}\n"));
     if options.wants(Part::Static) {
-        let ours = contestant::portcullis(&scratch, address, 200)?;
-        let contestants: Vec<_> = [Some(direct()), nginx(), Some(ours)].into_iter().flatten().collect();
-        measure("static", options, STATIC, &contestants)?;
+        measure("static", options, STATIC, &start_all(address, 200, &scratch)?)?;
     }
     if options.wants(Part::Slow) {
-        let ours = contestant::portcullis(&scratch, address, 1200)?;
-        let contestants: Vec<_> = [Some(direct()), nginx(), Some(ours)].into_iter().flatten().collect();
-        measure("50 ms", options, SLOW, &contestants)?;
+        measure("50 ms", options, SLOW, &start_all(address, 1200, &scratch)?)?;
     }
     if options.wants(Part::Footprint) {
         footprint::run(&scratch)?;
@@ -74,7 +66,33 @@ pub(crate) fn run(options: &Options) -> io::Result<()> {
     Ok(())
 }
 
-fn measure(title: &str, options: &Options, (path, cells): (&str, &[usize]), all: &[Contestant]) -> io::Result<()> {
+/// No proxy, nginx and portcullis with `workers` threads; who is missing is left out, and said.
+fn start_all(backend: SocketAddr, workers: usize, scratch: &Scratch) -> io::Result<Vec<Contender>> {
+    let setup = Setup { workers, ..Setup::new(backend) };
+    let mut started = Vec::new();
+    for contestant in ["direct", "nginx", "portcullis"].into_iter().filter_map(contestant::named) {
+        match contestant.availability() {
+            Availability::Missing { why, how } => say(&format!("left out: {why} ({how})")),
+            Availability::Ready => {
+                let Started { address, process, limits } = contestant.start(&setup, scratch)?;
+                for limit in limits.iter().filter(|limit| limit.told) {
+                    say(&format!("{}: {} = {}", contestant.name, limit.key, limit.value));
+                }
+                started.push(Contender { name: contestant.name, address, process });
+            }
+        }
+    }
+    Ok(started)
+}
+
+/// One that runs.
+struct Contender {
+    name: &'static str,
+    address: SocketAddr,
+    process: Option<Running>,
+}
+
+fn measure(title: &str, options: &Options, (path, cells): (&str, &[usize]), all: &[Contender]) -> io::Result<()> {
     say(&format!("{title}: medians of {} rounds of {} s, two wrk threads", options.rounds, options.seconds));
     say(&format!(
         "{:>6}  {:<17} {:>9} {:>8} {:>8} {:>7} {:>8} {:>9}",
@@ -118,7 +136,7 @@ fn ratio(ours: f64, base: Option<f64>) -> String {
 }
 
 /// One cell: every contestant in turn, each second round backwards; medians, and the sum of errors.
-fn cell(options: &Options, path: &str, connections: usize, all: &[Contestant]) -> io::Result<Vec<Outcome>> {
+fn cell(options: &Options, path: &str, connections: usize, all: &[Contender]) -> io::Result<Vec<Outcome>> {
     let mut runs = vec![Vec::new(); all.len()];
     for round in 0..options.rounds {
         let mut order: Vec<usize> = (0..all.len()).collect();
@@ -142,7 +160,7 @@ fn summary(runs: &[Outcome]) -> Outcome {
     }
 }
 
-fn url(contestant: &Contestant, path: &str) -> String {
+fn url(contestant: &Contender, path: &str) -> String {
     format!("http://{}{path}", contestant.address)
 }
 
