@@ -1,8 +1,8 @@
 //! `X-Forwarded-*`, joined as Zuul joins them (PreDecorationFilter): what came, then our own; `For` with a comma and a blank, `Prefix`
 //! glued together, the others with a comma alone. Every line that came counts, and a member is added always.
 //!
-//! Values are octets: nothing that a client sent in these fields can fail a request. What came is believed, as in Zuul; only the last
-//! member of each is the gateway's own word.
+//! Values are octets: nothing that a client sent in these fields can fail a request. What came is believed, as in Zuul, unless
+//! `gateway.trusted-proxies` says whom to believe; only the last member of each is the gateway's own word.
 
 use super::plan::Peer;
 use crate::router::Route;

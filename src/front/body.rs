@@ -4,6 +4,7 @@
 //! first read, and then is answered once.
 
 use crate::client::{BodyLength, ClientError};
+use crate::deadline::Deadline;
 use crate::wire::chunked::{ChunkDecoder, Decoded};
 use crate::wire::framing;
 use crate::wire::head::RequestHead;
@@ -95,5 +96,40 @@ impl Body {
             (Left::Chunked(_), Some(_)) => false,
             (_, None) => true,
         }
+    }
+}
+
+/// What bounds the unread rest of a body that is thrown away: so many octets, or, where those have no bound, a time. Somebody who sends
+/// without pause is never waited for, and would hold the worker for as long as he likes.
+pub(super) struct SwallowBound {
+    left: u64,
+    by: Deadline,
+}
+
+impl SwallowBound {
+    pub(super) fn new(most: Option<u64>, by: Deadline) -> Self {
+        Self { left: most.unwrap_or(u64::MAX), by: most.map_or(by, |_| Deadline::NEVER) }
+    }
+
+    /// Whether the worker may go on after so many octets more.
+    pub(super) fn allows(&mut self, octets: usize) -> bool {
+        let left = self.left.checked_sub(octets as u64);
+        self.left = left.unwrap_or(0);
+        left.is_some() && !self.by.has_passed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn what_is_swallowed_is_bounded_by_octets_or_else_by_time() {
+        let (past, future) = (Deadline::after(Duration::ZERO), Deadline::after(Duration::from_secs(1000)));
+        let mut bound = SwallowBound::new(Some(10), past);
+        assert_eq!([4, 6, 1].map(|octets| bound.allows(octets)), [true, true, false]);
+        assert!(SwallowBound::new(None, future).allows(usize::MAX));
+        assert!(!SwallowBound::new(None, past).allows(1));
     }
 }

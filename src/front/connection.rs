@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 /// Requests served in line before others get a turn.
 const IN_LINE: u32 = 16;
-/// How long a worker waits for the unread rest of a body, for the sake of the next request.
+/// How long a worker reads and waits for the unread rest of a body, for the sake of the next request.
 const SWALLOW_PATIENCE: Duration = Duration::from_millis(500);
 
 /// What becomes of a connection.

@@ -5,7 +5,7 @@
 //! send. While a body is read past the buffer, the connection's events are muted. `connection` makes one per request and asks it
 //! afterwards what becomes of the connection.
 
-use super::body::Body;
+use super::body::{Body, SwallowBound};
 use super::clock::Clock;
 use super::input::{Input, Received, receive_now};
 use super::pace::Pace;
@@ -110,11 +110,11 @@ impl<'a> NativeClient<'a> {
     }
 
     fn discard(&mut self, by: Deadline) -> bool {
-        let mut left = self.link.shared.config.max_swallow_size.unwrap_or(u64::MAX);
+        let mut bound = SwallowBound::new(self.link.shared.config.max_swallow_size, by);
         let mut block = [0; 8 * 1024];
         while !self.body.has_ended() {
             match self.read_now(&mut block) {
-                Ok(Some(octets)) if octets as u64 <= left => left -= octets as u64,
+                Ok(Some(octets)) if bound.allows(octets) => {}
                 Ok(None) if self.wait(None, by) == Ok(Woken::Client) => {}
                 _ => return false,
             }

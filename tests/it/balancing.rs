@@ -3,7 +3,7 @@
 
 use crate::support::gateway::{Setup, TestGateway, assert_reason};
 use crate::support::origin::{TestOrigin, answer, ok};
-use crate::support::socket::free_port;
+use crate::support::socket::DEAD;
 use crate::support::wait;
 use crossbeam_channel::unbounded;
 use std::sync::Arc;
@@ -19,11 +19,10 @@ fn server(origin: &TestOrigin) -> String {
 
 /// A service with one server that answers and one whose port is closed, which is asked first.
 fn with_a_dead_server(origin: &TestOrigin) -> (Setup, String) {
-    let dead = format!("127.0.0.1:{}", free_port());
     let setup = Setup::new().service_route("up", "/**", &[origin]);
     // What is tried again is not what is tested here.
     let setup = setup.set("up.ribbon.MaxAutoRetriesNextServer", "0");
-    (setup.set("up.ribbon.listOfServers", format!("{dead},{}", origin.address())), format!("server=\"{dead}\""))
+    (setup.set("up.ribbon.listOfServers", format!("{DEAD},{}", origin.address())), format!("server=\"{DEAD}\""))
 }
 
 fn statuses(gateway: &TestGateway, count: usize) -> Vec<u16> {

@@ -5,7 +5,7 @@
 use crate::support::gateway::{Container, Setup, TestGateway, assert_reason, for_both_containers};
 use crate::support::message::End;
 use crate::support::origin::{TestOrigin, answer};
-use crate::support::socket::free_port;
+use crate::support::socket::DEAD;
 
 for_both_containers!(
     an_unknown_path_is_404,
@@ -36,8 +36,7 @@ fn an_unknown_path_is_404(container: Container) {
 }
 
 fn a_refused_connect_is_502(container: Container) {
-    let url = format!("http://127.0.0.1:{}", free_port());
-    let gateway = Setup::new().container(container).url_route("up", "/**", &url).start();
+    let gateway = Setup::new().container(container).url_route("up", "/**", &format!("http://{DEAD}")).start();
     assert_reason(&gateway.get("/"), 502, "connect_failed");
     gateway.assert_quiet();
 }
@@ -214,7 +213,6 @@ fn compat_mode_answers_as_zuul_did(container: Container) {
         talk.read_request();
         talk.stall_until_closed();
     });
-    let (refused, url) = (format!("127.0.0.1:{}", free_port()), format!("http://127.0.0.1:{}", free_port()));
     let setup = Setup::new().container(container).set("gateway.compat", "zuul1");
     let setup = setup.service_route("slow", "/slow/**", &[&origin]).set("slow.ribbon.ReadTimeout", "150");
     let setup = setup.service_route("late", "/late/**", &[&origin]).set("late.ribbon.ReadTimeout", "60000");
@@ -227,7 +225,7 @@ fn compat_mode_answers_as_zuul_did(container: Container) {
     let setup = setup.service_route("full", "/full/**", &[&gated]).set("full.ribbon.ReadTimeout", "60000");
     let setup = setup.set("hystrix.command.full.execution.isolation.semaphore.maxConcurrentRequests", "1");
     let setup = setup.set("zuul.routes.dead.path", "/dead/**").set("zuul.routes.dead.serviceId", "dead");
-    let setup = setup.set("dead.ribbon.listOfServers", refused).url_route("url", "/url/**", &url);
+    let setup = setup.set("dead.ribbon.listOfServers", DEAD).url_route("url", "/url/**", &format!("http://{DEAD}"));
     let gateway = setup.clone().set("server.error.include-message", "always").start();
     let check = |gateway: &TestGateway, target: &str, status: u16, message: &str| {
         let answer = gateway.get(target);
@@ -248,8 +246,7 @@ fn compat_mode_answers_as_zuul_did(container: Container) {
     check(&gateway, "/full/2", 500, "REJECTED_SEMAPHORE_EXECUTION");
     release.send(()).expect("the origin waits");
     assert_eq!(busy.response().text(), "released");
-    let address = url.trim_start_matches("http://");
-    check(&gateway, "/url/1", 500, &format!("Connect to {address} [/127.0.0.1] failed: Connection refused"));
+    check(&gateway, "/url/1", 500, &format!("Connect to {DEAD} [/127.0.0.1] failed: Connection refused"));
     gateway.assert_quiet();
     check(&setup.clone().start(), "/dead/1?message=true", 500, "");
     let on_param = setup.set("server.error.include-message", "on-param").start();

@@ -5,6 +5,7 @@ use crate::support::gateway::{Container, Setup, TestGateway, assert_reason, for_
 use crate::support::message::Message;
 use crate::support::origin::{TestOrigin, answer};
 use crate::support::parts::Scratch;
+use crate::support::socket::DEAD;
 use crate::support::wait;
 use crossbeam_channel::unbounded;
 
@@ -21,9 +22,6 @@ for_both_containers!(
     so_many_at_once_and_no_more,
     url_routes_have_only_their_own,
 );
-
-/// A port that refuses.
-const DEAD: &str = "127.0.0.1:1";
 
 /// One service that is not there, with these keys below `gateway.fallback`.
 fn dead(container: Container, keys: &[(&str, &str)]) -> Setup {

@@ -3,6 +3,8 @@
 use crate::support::client::RawClient;
 use crate::support::gateway::{Container, Setup, TestGateway, assert_reason, for_both_containers};
 use crate::support::origin::{TestOrigin, ok};
+use crate::support::socket::DEAD;
+use crate::support::wait;
 use crossbeam_channel::{Sender, unbounded};
 
 for_both_containers!(
@@ -18,6 +20,7 @@ for_both_containers!(
     the_deadline_frees_the_caller_in_both_modes,
     the_cap_is_never_exceeded,
     compat_mode_leaves_url_routes_unguarded,
+    nothing_of_a_request_shows_in_the_next,
 );
 
 /// An origin that answers only when told to.
@@ -270,4 +273,67 @@ fn compat_mode_leaves_url_routes_unguarded(container: Container) {
     let gateway = setup.set("zuul.semaphore.maxSemaphores", "1").start();
     let mut both = [occupy(&gateway, &origin, "/1"), occupy(&gateway, &origin, "/2")];
     let_go(&release, &gateway, &mut both);
+}
+
+/// ISO-14: after a failure of any kind, the next request of the same worker, and of the same thread of a pool, is as the first one was.
+fn nothing_of_a_request_shows_in_the_next(container: Container) {
+    for strategy in ["SEMAPHORE", "THREAD"] {
+        let origin = TestOrigin::scripted(|talk| {
+            while let Some(request) = talk.read_request() {
+                match &request.target[..] {
+                    b"/cut" => {
+                        talk.send("HTTP/1.1 200 OK\r\nX-Mark: marked\r\nContent-Length: 99\r\n\r\nmarked");
+                        return;
+                    }
+                    b"/late" => drop(talk.stall_until_closed()),
+                    b"/closed" => return,
+                    b"/bad" => drop(talk.send("HTTP/1.1 marked\r\nX-Mark: marked\r\n\r\n")),
+                    _ => drop(talk.send(ok(&request.head))),
+                }
+            }
+        });
+        let setup = Setup::to_service(&origin).container(container).set("server.tomcat.max-threads", "1");
+        let setup = setup.set("zuul.ribbonIsolationStrategy", strategy).set("up.ribbon.ReadTimeout", "100");
+        let setup = setup.set("hystrix.threadpool.default.coreSize", "1");
+        let setup = setup.set("hystrix.command.up.circuitBreaker.enabled", "false");
+        let setup = setup.url_route("dead", "/dead/**", &format!("http://{DEAD}"));
+        let gateway = setup.set("zuul.ignoredPatterns", "/ignored").start();
+        let plain = |gateway: &TestGateway| {
+            let answer = gateway.get("/plain");
+            (answer.status, answer.fields.len(), answer.text())
+        };
+        let first = plain(&gateway);
+        for (target, body) in [
+            ("/ignored", "Content-Length: 6\r\n\r\nmarked"),
+            ("/dead/1", "Content-Length: 6\r\n\r\nmarked"),
+            ("/cut", "Content-Length: 6\r\n\r\nmarked"),
+            ("/late", "Transfer-Encoding: chunked\r\n\r\n6\r\nmarked\r\n0\r\n\r\n"),
+            ("/closed", "Content-Length: 6\r\n\r\nmarked"),
+            ("/bad", "Content-Length: 6\r\n\r\nmarked"),
+            ("/broken-body", "Transfer-Encoding: chunked\r\n\r\nmarked\r\n"),
+            ("/broken head", "Content-Length: 6\r\n\r\nmarked"),
+            ("/leaves", "Content-Length: 99\r\n\r\nmarked"),
+        ] {
+            let mut client = gateway.client();
+            client.send(format!("POST {target} HTTP/1.1\r\nHost: marked\r\nX-Mark: marked\r\n{body}"));
+            if target == "/leaves" {
+                client.half_close();
+            }
+            if let Ok(answer) = client.answer_or_end("POST") {
+                assert!(answer.status >= 400, "{target}: {answer:?}");
+            }
+            drop(client);
+            // A client has its answer a moment before the place is back.
+            gateway.assert_quiet();
+            assert_eq!(plain(&gateway), first, "after {target} under {strategy}");
+            assert!(!first.2.contains("marked"), "{}", first.2);
+        }
+        gateway.assert_quiet();
+        let logged = |line: &String| line.contains("GET /plain ");
+        wait::until("all is logged", || gateway.process.stdout().iter().filter(|line| logged(line)).count() == 10);
+        for line in gateway.process.stdout().iter().filter(|line| logged(line)) {
+            assert!(line.contains(" reason=- ") || line.ends_with(" reason=-"), "{line}");
+            assert!(line.contains(" route=up ") && !line.contains("detail="), "{line}");
+        }
+    }
 }

@@ -157,6 +157,23 @@ fn an_idle_connection_is_closed_silently_in_time() {
     gateway.assert_quiet();
 }
 
+/// CONN-02: how long a connection may idle does not depend on the other times, so it can be longer than a balancer keeps one.
+#[test]
+fn an_idle_connection_can_outlive_every_other_timeout() {
+    let origin = TestOrigin::echoing();
+    let setup = Setup::to(&origin).set("server.tomcat.connection-timeout", "100ms");
+    for longer in ["75s", "-1"] {
+        let gateway = setup.clone().set("server.tomcat.keep-alive-timeout", longer).start();
+        let (mut kept, mut silent) = (gateway.client(), gateway.client());
+        assert_eq!(kept.get("/").status, 200);
+        // It came first, said nothing, and is closed for it.
+        silent.assert_closed();
+        wait::pace(Duration::from_millis(200));
+        kept.assert_open();
+    }
+}
+
+/// CONN-02: who is told beforehand does not send another request into a connection that is about to end. In a drain too: see `shutdown`.
 #[test]
 fn the_last_request_that_a_connection_may_carry_says_so() {
     let origin = TestOrigin::echoing();

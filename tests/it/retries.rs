@@ -4,6 +4,7 @@
 use crate::support::client::RawClient;
 use crate::support::gateway::{Container, Setup, TestGateway, assert_reason, for_both_containers};
 use crate::support::origin::{Talk, TestOrigin, answer, ok};
+use crate::support::socket::DEAD;
 use crate::support::wait;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
@@ -19,9 +20,6 @@ for_both_containers!(
 
 /// Both places where attempts can run.
 const STRATEGIES: [&str; 2] = ["SEMAPHORE", "THREAD"];
-
-/// Nobody listens there, nor is it a port that the system would pick for somebody else.
-const DEAD: &str = "127.0.0.1:1";
 
 /// A retryable service `up` of these origins, with one retry on the next server, which is Ribbon's default.
 fn retryable(origins: &[&TestOrigin]) -> Setup {

@@ -30,7 +30,7 @@ fn wait_until_refusing(gateway: &TestGateway) {
     wait::until("the listener is closed", || RawClient::try_connect(gateway.address()).is_err());
 }
 
-/// OPS-01, OPS-02: idle connections end at once, the request in flight is finished, and its answer says that it is the last.
+/// OPS-01, OPS-02, CONN-02: idle connections end at once, the request in flight is finished, and its answer says that it is the last.
 #[test]
 fn a_drain_finishes_what_runs_and_closes_what_idles() {
     for signal in [Signal::TERM, Signal::INT] {

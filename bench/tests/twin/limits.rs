@@ -2,7 +2,7 @@
 
 use crate::support::client::RawClient;
 use crate::support::origin::{TestOrigin, ok};
-use crate::support::socket::free_port;
+use crate::support::socket::DEAD;
 use crate::support::{TestTwin, assert_reason, twin, wait};
 use crossbeam_channel::{Sender, unbounded};
 
@@ -119,10 +119,8 @@ fn what_takes_too_long_is_a_timeout_and_frees_what_it_held() {
 
 #[test]
 fn nobody_there_is_a_failed_connect_and_no_server_is_told() {
-    let port = free_port();
-    let twin = twin(&format!(
-        "zuul.routes: {{gone: {{path: /gone/**, url: 'http://127.0.0.1:{port}'}}, none: {{path: /none/**}}}}\n"
-    ));
+    let twin =
+        twin(&format!("zuul.routes: {{gone: {{path: /gone/**, url: 'http://{DEAD}'}}, none: {{path: /none/**}}}}\n"));
     assert_reason(&twin.get("/gone/x"), 502, "connect_failed");
     assert_reason(&twin.get("/none/x"), 503, "no_server");
     assert_reason(&twin.get("/else"), 404, "no_route");

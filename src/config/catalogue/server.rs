@@ -36,7 +36,7 @@ pub(super) const KEYS: &[Key] = &[
     acts("server.port", PORT, "8080", "Port to listen on; 0 lets the system pick one."),
     acts("server.address", Kind::Text, "0.0.0.0", "Address to listen on: IPv4, IPv6 or localhost."),
     acts("server.container", Kind::Choice(&["native", "tiny-http"]), "native", "Which HTTP server is in front."),
-    acts("server.tomcat.threads.max", WORKERS, "200", "The most workers: requests served at once."),
+    acts("server.tomcat.threads.max", WORKERS, "200", "The most workers: requests served at once. At most 65536."),
     acts("server.tomcat.max-threads", WORKERS, "", "The name of server.tomcat.threads.max before Boot 2.3."),
     acts("server.tomcat.threads.min-spare", POSITIVE, "10", "Workers that are kept while there is nothing to do."),
     acts(
@@ -64,7 +64,7 @@ pub(super) const KEYS: &[Key] = &[
         "server.tomcat.keep-alive-timeout",
         WAIT,
         "",
-        "Longest wait for the next request on a connection; -1 for no bound. Default: connection-timeout.",
+        "Longest wait for the next request on a connection; -1 for no bound. Default: connection-timeout. Behind a balancer, longer than it keeps idle connections; they hold no thread.",
     ),
     acts(
         "server.tomcat.max-keep-alive-requests",
@@ -76,13 +76,13 @@ pub(super) const KEYS: &[Key] = &[
         "server.max-http-header-size",
         Kind::Size { min: 256, max: LARGEST_HEAD },
         "8KB",
-        "Longest request line (414), and longest set of fields (431).",
+        "Longest request line (414), and longest set of fields (431); at most 16MB.",
     ),
     acts(
         "server.tomcat.max-swallow-size",
         Kind::Size { min: -1, max: i64::MAX },
         "2MB",
-        "How much of an unread body is read and dropped to keep the connection; negative for no bound.",
+        "How much of an unread body is read and dropped to keep the connection; negative for as much as comes in half a second.",
     ),
     acts("server.tomcat.uri-encoding", Kind::Text, "UTF-8", "How matching reads octets like %E4: UTF-8 or ISO-8859-1."),
     acts("server.tomcat.relaxed-path-chars", Kind::List, "", "Characters let through in a path: of \"<>[\\]^`{|}."),

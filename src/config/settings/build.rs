@@ -25,7 +25,7 @@ pub(crate) fn merge(documents: &[Document], environment: &[(String, String)], fa
         faults,
     };
     files.iter().for_each(|document| building.document(document));
-    let from_environment = variables::entries(environment, &building.settings);
+    let from_environment = variables::entries(environment, &building.settings, building.faults);
     building.document(&from_environment);
     building.document(arguments);
     let names = Names::new(files, environment, arguments);

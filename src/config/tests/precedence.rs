@@ -88,6 +88,21 @@ fn variables_reach_keys_and_ids_of_files() {
     assert_eq!(config.logging, [("org.example".to_string(), log::LevelFilter::Debug)]);
 }
 
+/// CFG-09: distinct ids never collapse into one.
+#[test]
+fn a_variable_that_may_mean_several_ids_is_an_error() {
+    let folder = Folder::new("ambiguous");
+    let text = "zuul.routes:\n  api-v2: {path: /a/**, url: 'http://a'}\n  '[api.v2]': {path: /b/**, url: 'http://b'}\n";
+    let files = vec![folder.file("a.yaml", text)];
+    let environment = pairs(&[("ZUUL_ROUTES_API_V2_URL", "http://c"), ("SERVER_PORT", "1")]);
+    let faults = load(&Sources { files, environment, ..Sources::default() }).expect_err("nobody knows which is meant");
+    assert_eq!(
+        lines(&faults),
+        "error: environment variable ZUUL_ROUTES_API_V2_URL: zuul.routes.<id>.url: may mean any of api-v2, api.v2; \
+         name it in a file or on the command line\n"
+    );
+}
+
 #[test]
 fn a_variable_with_a_wrong_value_is_named() {
     let sources = Sources { environment: pairs(&[("SERVER_PORT", "tcp://10.0.0.1:80")]), ..Sources::default() };

@@ -63,6 +63,10 @@ const SHORTCOMINGS: &[(&str, &str)] = &[
         "there is no descriptor to wait on: it is noticed at the next write, so an upstream call goes on until then",
     ),
     ("min-rate does not act", "single reads and writes are bounded, not their pace"),
+    (
+        "a slow upload uses up the deadline",
+        "reading a body blocks, so the time that it takes is not told from the upstream's own",
+    ),
     ("pipelined requests hold a worker each", "answers are put in order by blocking those that are early"),
     (
         "queue_full has no answer",

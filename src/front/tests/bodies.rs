@@ -30,16 +30,36 @@ fn a_body_that_nobody_asked_for_ends_the_connection_with_its_answer() {
 
 #[test]
 fn an_unread_body_within_the_bound_is_swallowed() {
-    let front = TestFront::start(FrontConfig { max_swallow_size: Some(100_000), ..one_worker() });
+    let front = TestFront::start(FrontConfig { max_swallow_size: Some(20_000), ..one_worker() });
     let mut client = front.connect();
-    client.send("POST /ignore HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n");
-    client.send(vec![b'x'; 100_000]);
+    // All of it is there before the worker looks for it, so that its patience is not tested.
+    client.send(["POST /ignore HTTP/1.1\r\nHost: a\r\nContent-Length: 20000\r\n\r\n", &"x".repeat(20_000)].concat());
     assert!(!client.answer().0.contains("close"));
     client.send("POST /ignore HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
     client.expect("ignored");
     client.get("/echo");
     client.expect("");
     drop(client);
+    front.ends_clean();
+}
+
+/// Without a bound on the octets there is one on the time.
+#[test]
+fn an_endless_unread_body_holds_no_worker() {
+    let front = TestFront::start(FrontConfig { max_swallow_size: None, ..one_worker() });
+    let mut endless = front.connect();
+    endless.send("POST /ignore HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    let mut stream = endless.stream.try_clone().unwrap();
+    let sending = std::thread::spawn(move || {
+        let chunk = [&b"10000\r\n"[..], &[b'x'; 0x10000], b"\r\n"].concat();
+        while stream.write_all(&chunk).is_ok() {}
+    });
+    front.expect_began("/ignore");
+    let mut other = front.connect();
+    other.get("/echo");
+    other.expect("");
+    sending.join().unwrap();
+    drop((endless, other));
     front.ends_clean();
 }
 

@@ -210,11 +210,34 @@ fn what_is_not_there_is_not_buffered() {
 
 #[test]
 fn a_body_can_be_read_on_another_thread() {
-    let origin = Origin::answering(OK);
+    for answer in [OK, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"] {
+        let origin = Origin::answering(answer);
+        let server = server(&origin);
+        let answer = get(&server).unwrap();
+        assert_eq!(std::thread::spawn(move || whole(Ok(answer))).join().unwrap().1, "hello");
+        is_idle(&server, 1);
+        let mut answer = get(&server).unwrap();
+        assert!(answer.marks.reused);
+        assert_eq!(answer.body.read(&mut [0; 2]).unwrap(), 2);
+        assert_eq!(std::thread::spawn(move || whole(Ok(answer))).join().unwrap().1, "llo");
+        is_idle(&server, 1);
+    }
+}
+
+/// The largest length that there is, and the first that there is not.
+#[test]
+fn a_length_beyond_all_measure_is_a_length() {
+    let origin = sending("HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\nhello", false);
     let server = server(&origin);
-    let answer = get(&server).unwrap();
-    assert_eq!(std::thread::spawn(move || whole(Ok(answer))).join().unwrap().1, "hello");
-    is_idle(&server, 1);
+    let mut answer = get(&server).unwrap();
+    assert_eq!(answer.body.length(), Some(u64::MAX));
+    let mut octets = [0; 9];
+    assert_eq!(answer.body.read(&mut octets).unwrap(), 5);
+    assert_eq!(&octets[..5], b"hello");
+    fails(answer.body.read(&mut octets), Reason::UpstreamAborted, "inside the body");
+    drop(answer);
+    is_idle(&server, 0);
+    check_bad("HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\nhello");
 }
 
 #[test]

@@ -215,6 +215,26 @@ fn octets_that_come_after_an_answer_are_nobodys_answer() {
     assert_eq!(origin.accepted(), 2);
 }
 
+/// SMUG-11: the end of a body that is longer than every buffer is received on its own, and what follows it is not.
+#[test]
+fn octets_behind_a_long_body_are_nobodys_answer() {
+    const LENGTH: usize = 300_000;
+    let (sent, was_sent) = std::sync::mpsc::channel();
+    let sent = std::sync::Mutex::new(sent);
+    let origin = first(move |peer| {
+        peer.head();
+        peer.send(format!("HTTP/1.1 200 OK\r\nContent-Length: {LENGTH}\r\n\r\n{}", "x".repeat(LENGTH)));
+        peer.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil");
+        sent.lock().unwrap().send(()).unwrap();
+        peer.is_closed();
+    });
+    let server = server(&origin);
+    assert_eq!(whole(get(&server)).1.len(), LENGTH);
+    was_sent.recv().unwrap();
+    assert_eq!(whole(get(&server)).1, "hello");
+    assert_eq!(origin.accepted(), 2);
+}
+
 #[test]
 fn a_body_that_is_dropped_halfway_closes_its_connection() {
     let (told, closed) = std::sync::mpsc::channel();

@@ -31,6 +31,30 @@ fn placeholders_and_other_spellings_are_understood() {
     assert_eq!(setup.env("PREFIX", "/given").start().get("/given/x").text(), "GET /given/x");
 }
 
+/// CFG-09: an id is opaque, whatever it holds and wherever it is named. A variable can't spell it, and means the one that the files know.
+#[test]
+fn ids_may_hold_anything_in_every_source() {
+    let origin = TestOrigin::echoing();
+    for id in ["api.v2", "urn:t:1", "Admin/1/x", "Shop_A-b"] {
+        let other = format!("{id}.other");
+        let setup = Setup::new().set("zuul.routes.r.path", "/**").set("zuul.routes.r.serviceId", id);
+        let setup = setup.set("zuul.routes[o.o].path", "/o/**").set("zuul.routes[o.o].serviceId", &other);
+        let (key, servers) = (format!("[{id}].ribbon.listOfServers"), origin.address().to_string());
+        let variable = id.replace('.', "_").replace('-', "").to_uppercase() + "_RIBBON_LISTOFSERVERS";
+        for setup in [
+            setup.clone().set(&key, &servers),
+            setup.clone().file("more.properties", format!("{}={servers}\n", key.replace(':', "\\:"))),
+            setup.clone().env(&variable, &servers),
+            setup.clone().arg(format!("--{key}={servers}")),
+        ] {
+            let gateway = setup.start();
+            assert_eq!(gateway.get("/x").text(), "GET /x", "{id}");
+            assert_eq!(gateway.get("/o/x").field("X-Gateway-Reason").as_deref(), Some("no_server"), "{other}");
+            assert_eq!(gateway.metric("portcullis_semaphore_capacity", &format!("\"{id}\"")), 100.0);
+        }
+    }
+}
+
 /// Documents of one file, told apart by the older and the newer key.
 #[test]
 fn profiles_choose_documents() {

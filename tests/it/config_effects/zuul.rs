@@ -2,7 +2,7 @@
 
 use crate::support::gateway::{Setup, TestGateway, assert_reason};
 use crate::support::origin::{TestOrigin, answer, ok};
-use crate::support::socket::free_port;
+use crate::support::socket::DEAD;
 use crossbeam_channel::unbounded;
 
 /// In short, by a location, and under another id than the key's: each leads where its long form would.
@@ -87,7 +87,7 @@ fn thread_pools_can_be_separate() {
 fn debug_headers_are_sent_when_asked_for() {
     const HEADER: &str = "X-Zuul-Debug-Header";
     let origin = TestOrigin::answering(|_| answer("404 Not Found", "", b""));
-    let url = format!("http://127.0.0.1:{}", free_port());
+    let url = format!("http://{DEAD}");
     let setup = Setup::to(&origin).url_route("dead", "/dead/**", &url).set("zuul.includeDebugHeader", "true");
     let setup = setup.set("server.tomcat.max-threads", "1");
     let by_parameter = setup.clone().set("zuul.debug.parameter", "trace").start();

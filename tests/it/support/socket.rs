@@ -3,6 +3,7 @@
 use super::message::End;
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Octets received and how their sender ended.
@@ -34,9 +35,20 @@ pub(crate) fn listen() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-/// A port that nobody listens on; for parts that must be told one, and for refused connections.
+/// Nobody listens there, and the system picks that port for nobody: connects are refused for as long as a test lasts.
+pub(crate) const DEAD: &str = "127.0.0.1:1";
+
+/// A port that nobody listens on yet; for parts that must be told one. It lies below those that the system picks, for the other end of a
+/// connection too: one of them could be somebody else's by the time it is used.
 pub(crate) fn free_port() -> u16 {
-    listen().1.port()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(131);
+    let mut ports = std::iter::repeat_with(|| {
+        let number = first.wrapping_add(NEXT.fetch_add(1, Relaxed));
+        10_000 + u16::try_from(number % 20_000).expect("below 20000")
+    });
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    ports.by_ref().take(20_000).find(is_free).expect("a port that is free")
 }
 
 /// Whether the socket has octets or has ended, within `bound`.
