@@ -32,6 +32,11 @@ impl Deadline {
         budget.map_or(Self::NEVER, Self::after)
     }
 
+    /// `budget` after `moment`, or no bound for `None`.
+    pub fn later_than(moment: Instant, budget: Option<Duration>) -> Self {
+        Self(budget.and_then(|budget| moment.checked_add(budget)))
+    }
+
     /// The moment itself; `None` means no bound.
     pub fn moment(self) -> Option<Instant> {
         self.0

@@ -165,6 +165,7 @@ fn backend_limits(out: &mut String, config: &Config, backend: &BackendConfig) {
     line("attempts", backend.retry.as_ref().map_or("1".into(), attempts));
     balance::lines(backend).into_iter().for_each(|(what, value)| line(what, value));
     line("circuit", command::circuit(backend));
+    line("metrics", command::metrics(backend));
     line("fallback", command::fallback(backend));
 }
 
@@ -362,7 +363,14 @@ mod tests {
         let base = "zuul.routes.s: /s/**\n";
         let opens =
             "  circuit                      opens at 50 % failures of 20 or more requests in 10s; one test every 5s\n";
-        says(base, &[opens]);
+        says(
+            base,
+            &[opens, "  metrics                      counts 10 x 1s, percentiles 6 x 10s; judged every 500ms\n"],
+        );
+        let key = |rest: &str| format!("hystrix.command.s.metrics.{rest}\n");
+        let without = [base, &key("rollingPercentile.enabled: false"), &key("rollingStats.numBuckets: 20")].concat();
+        says(&without, &["counts 20 x 500ms, percentiles none; judged every 500ms\n"]);
+        says(&format!("{base}gateway.circuit-breaker.count-5xx: true\n"), &["50 % failures, 5xx included, of 20"]);
         let half = format!("{base}gateway.circuit-breaker.mode: half-open\ngateway.fallback.*.body: sorry\n");
         says(&half, &["; half open after 5s\n", "  fallback                     200 OK with 5 octets, 10 at once\n"]);
         let forced =

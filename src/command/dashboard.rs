@@ -324,7 +324,7 @@ mod tests {
     /// One request that took so long.
     fn run(command: &Command, event: Event, began: Instant, took: Duration) {
         let mut run = command.begin(began).unwrap();
-        run.admitted(began);
+        run.admitted();
         run.end(event, Duration::ZERO, began + took);
     }
 

@@ -46,7 +46,7 @@ pub struct Run<'a> {
     command: &'a Command,
     pass: Pass,
     since: Instant,
-    started: Option<Instant>,
+    is_admitted: bool,
     is_over: bool,
 }
 
@@ -67,7 +67,7 @@ impl Command {
     /// A request comes. `None`: the circuit is open, which is counted.
     pub fn begin(&self, now: Instant) -> Option<Run<'_>> {
         match self.circuit.admit(self.at(now), || self.metrics.health(now)) {
-            Some(pass) => Some(Run { command: self, pass, since: now, started: None, is_over: false }),
+            Some(pass) => Some(Run { command: self, pass, since: now, is_admitted: false, is_over: false }),
             None => {
                 self.metrics.count(Event::ShortCircuited, now);
                 None
@@ -115,27 +115,27 @@ impl Command {
 
 impl Run<'_> {
     /// Isolation admitted it: its call begins.
-    pub fn admitted(&mut self, now: Instant) {
-        self.started = Some(now);
+    pub fn admitted(&mut self) {
+        self.is_admitted = true;
         self.command.metrics.start();
         if let Some(pool) = &self.command.pool {
             pool.start();
         }
     }
 
-    /// How it ended, after waiting so long for a thread.
+    /// How it ended, after waiting so long for a permit or a thread.
     pub fn end(mut self, event: Event, waited: Duration, now: Instant) {
         self.is_over = true;
-        if let Some(started) = self.started.filter(|_| event.is_executed()) {
-            let execute = now.saturating_duration_since(started).saturating_sub(waited);
-            self.command.metrics.took(execute, now.saturating_duration_since(self.since), now);
+        if self.is_admitted && event.is_executed() {
+            let total = now.saturating_duration_since(self.since);
+            self.command.metrics.took(total.saturating_sub(waited), total, now);
         }
         self.close(event, now);
     }
 
     fn close(&self, event: Event, now: Instant) {
         let Command { circuit, metrics, pool, .. } = self.command;
-        if self.started.is_some() {
+        if self.is_admitted {
             metrics.stop();
             pool.iter().for_each(|pool| pool.stop());
         }

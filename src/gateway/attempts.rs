@@ -177,21 +177,25 @@ impl Several {
             retry.lacked_time();
             return None;
         }
-        if !retry.grants(why, Instant::now()) {
+        let now = Instant::now();
+        // Before the budget is asked: what finds no server is no retry.
+        let next = match target {
+            Target::SameServer => None,
+            Target::NextServer => Some(self.next_server(now)?),
+        };
+        if !self.again.retry.grants(why, now) {
             return None;
         }
         log::debug!("{}: {why}: retry {}, {target}, in {pause:?}", self.server.authority(), self.turns.retries());
-        if target == Target::NextServer {
-            self.server = self.next_server()?;
-        }
+        self.server = next.unwrap_or_else(|| self.server.clone());
         Some(pause)
     }
 
     /// One that was not tried; when all were, whoever's turn it is, as Ribbon would do.
-    fn next_server(&mut self) -> Option<Arc<Server>> {
+    fn next_server(&mut self, now: Instant) -> Option<Arc<Server>> {
         self.tried.push(self.server.clone());
         let balancer = &self.again.balancer;
-        balancer.next(&self.tried, Instant::now()).or_else(|| balancer.next(&[], Instant::now())).cloned()
+        balancer.next(&self.tried, now).or_else(|| balancer.next(&[], now)).cloned()
     }
 
     fn wait(&self, pause: Duration, cancel: &Cancel) -> Result<(), CallError> {

@@ -189,7 +189,8 @@ impl Backend {
         record: &mut Record,
     ) -> Result<(Admitted<Caller>, Answer), Failure> {
         self.check_length(client.length())?;
-        let run = self.command.begin(Instant::now());
+        let come = Instant::now();
+        let run = self.command.begin(come);
         let mut run = run.ok_or_else(|| self.failure(Reason::CircuitOpen, "the circuit is open"))?;
         let admitted = match self.admit(client) {
             Ok(admitted) => admitted,
@@ -198,10 +199,10 @@ impl Backend {
                 return Err(refusal);
             }
         };
-        run.admitted(Instant::now());
-        let answer = self.call(&admitted, request, caller, client, record);
+        run.admitted();
+        let (answer, now) = self.call((&admitted, admitted.since(come)), request, caller, client, record);
         let event = answer.as_ref().map_or_else(Failure::event, |answer| self.command.event_of(answer.status));
-        run.end(event, admitted.waited(), Instant::now());
+        run.end(event, admitted.waited(), now);
         answer.map(|answer| (admitted, answer))
     }
 
@@ -222,18 +223,19 @@ impl Backend {
     }
 
     /// Sends the request to the next server in turn, to others after it if the route is retryable, and waits for the head of an answer.
+    /// Admitted at this moment, and ended at that one: each look at the clock costs.
     fn call(
         &self,
-        admitted: &Admitted<Caller>,
+        (admitted, now): (&Admitted<Caller>, Instant),
         (route, request): (&Route, OutboundRequest),
         caller: &mut Caller,
         client: &mut dyn Client,
         record: &mut Record,
-    ) -> Result<Answer, Failure> {
-        let deadline = Deadline::after_some(self.config.deadline);
-        let now = Instant::now();
-        let server =
-            self.balancer.next(&[], now).ok_or_else(|| self.failure(Reason::NoServer, self.balancer.why_none()))?;
+    ) -> (Result<Answer, Failure>, Instant) {
+        let deadline = Deadline::later_than(now, self.config.deadline);
+        let Some(server) = self.balancer.next(&[], now) else {
+            return (Err(self.failure(Reason::NoServer, self.balancer.why_none())), now);
+        };
         let asked = self.balancer.ask(server, now);
         record.calling(server);
         let cancel = client.cancel();
@@ -245,10 +247,16 @@ impl Backend {
         let outcome = admitted.call(parties, move |caller, downstream, deadline, cancel| {
             attempts.run(caller, downstream, deadline, cancel)
         });
-        record.called(admitted.waited(), &outcome, trail.as_deref());
+        let now = Instant::now();
+        record.called((admitted.waited(), now), &outcome, trail.as_deref());
         if let Some(heard) = heard(&outcome) {
             admitted.heard(heard);
         }
+        (self.answer_of(outcome), now)
+    }
+
+    /// What the call came to, in the gateway's words.
+    fn answer_of(&self, outcome: Result<Result<Answer, CallError>, NoResult>) -> Result<Answer, Failure> {
         match outcome {
             Ok(answer) => answer.map_err(|error| self.failed(error.into())),
             // The caller left its pool thread at the deadline.

@@ -127,10 +127,11 @@ impl Record {
         &mut self.received_octets
     }
 
-    /// A call came back, with whatever outcome; the trail is that of its attempts, where there may be several.
+    /// A call came back at this moment, after so long a wait, with whatever outcome; the trail is that of its attempts, where there may be
+    /// several.
     pub(super) fn called(
         &mut self,
-        waited: Duration,
+        (waited, now): (Duration, Instant),
         outcome: &Result<Result<Answer, CallError>, NoResult>,
         trail: Option<&Trail>,
     ) {
@@ -139,7 +140,7 @@ impl Record {
             Ok(Ok(answer)) => {
                 self.marks(&answer.marks);
                 self.entry.upstream_status = Some(answer.status.as_u16());
-                self.entry.times.first_byte = Some(self.received.elapsed());
+                self.entry.times.first_byte = Some(now.saturating_duration_since(self.received));
             }
             Ok(Err(error)) => self.marks(&error.marks),
             Err(_) => self.entry.attempts = 1,

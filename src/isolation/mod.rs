@@ -26,7 +26,7 @@ use crate::client::{ClientError, Downstream};
 use crate::deadline::Deadline;
 use crate::reason::Reason;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How the requests of one backend are bounded; `L` is what a call needs of its thread (an upstream caller).
 pub enum Isolation<L: 'static> {
@@ -97,6 +97,14 @@ impl<L: 'static> Admitted<L> {
             Self::Place(place) => place.waited(),
             Self::Permit(permit) => permit.waited(),
             Self::Unbounded => Duration::ZERO,
+        }
+    }
+
+    /// When it was admitted, having asked at that moment: only a permit is waited for.
+    pub fn since(&self, asked: Instant) -> Instant {
+        match self {
+            Self::Permit(permit) => asked + permit.waited(),
+            Self::Place(_) | Self::Unbounded => asked,
         }
     }
 

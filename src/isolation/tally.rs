@@ -5,9 +5,13 @@
 //! ```
 //!
 //! With the limit in a word of its own, a permit could be granted by a limit that was lowered between the look and the grant. Used by
-//! [`super::Semaphore`]; the flag is set and cleared by [`super::line`] under its lock.
+//! [`super::Semaphore`]; the flag is set and cleared by [`super::line`] under its lock. Pure atomics, checked with `loom`.
 
-use std::sync::atomic::{AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+#[cfg(loom)]
+use loom::sync::atomic::AtomicU64;
+#[cfg(not(loom))]
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 const WAITING: u64 = 1 << 31;
 const IN_USE: u64 = WAITING - 1;
@@ -74,8 +78,40 @@ fn high(limit: usize) -> u64 {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    /// Who alone sets the limit sees it kept, once it was reached from above: whoever takes and gives back meanwhile.
+    #[test]
+    fn a_lowered_limit_is_kept_under_many_threads() {
+        let (tally, over) = (Tally::new(4), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !over.load(Relaxed) {
+                        if tally.take().is_some() {
+                            tally.give_back();
+                        }
+                    }
+                });
+            }
+            let most_beyond = (0..1_000).map(|_| {
+                tally.set_limit(4);
+                std::thread::yield_now();
+                tally.set_limit(1);
+                while tally.in_use() > 1 {
+                    std::thread::yield_now();
+                }
+                (0..50).map(|_| tally.in_use()).max().unwrap_or(0)
+            });
+            let most = most_beyond.max();
+            over.store(true, Relaxed);
+            assert_eq!(most, Some(1));
+        });
+        assert_eq!(tally.in_use(), 0);
+    }
 
     #[test]
     fn a_lowered_limit_grants_nothing_until_enough_came_back() {
@@ -104,5 +140,41 @@ mod tests {
         let tally = Tally::new(usize::MAX);
         assert_eq!((tally.limit(), tally.take()), (IN_USE as usize, Some(1)));
         assert!(!tally.give_back());
+    }
+}
+
+#[cfg(test)]
+#[cfg(loom)]
+mod loom_tests {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// Two ask for the last one: one of them gets it, in every order.
+    #[test]
+    fn loom_no_two_take_the_last_one() {
+        loom::model(|| {
+            let tally = Arc::new(Tally::new(1));
+            let other = tally.clone();
+            let other = thread::spawn(move || other.take().is_some());
+            let mine = tally.take().is_some();
+            assert!(mine != other.join().unwrap());
+            assert_eq!(tally.in_use(), 1);
+        });
+    }
+
+    /// The limit is lowered while somebody asks: after that, nothing is granted beyond it.
+    #[test]
+    fn loom_nothing_is_granted_by_a_limit_of_the_past() {
+        loom::model(|| {
+            let tally = Arc::new(Tally::new(2));
+            assert_eq!(tally.take(), Some(1));
+            let other = tally.clone();
+            let other = thread::spawn(move || other.take());
+            tally.set_limit(1);
+            let then = tally.in_use();
+            let granted = other.join().unwrap();
+            assert_eq!(tally.in_use(), then, "taken before the limit was lowered, or not at all: {granted:?}");
+        });
     }
 }

@@ -265,6 +265,7 @@ fn pings_change_nothing_under_zone_avoidance() {
     assert_eq!(gateway.get("/").status, 200);
 }
 
+/// LB-03, as Ribbon has it: the rules that heed pings answer with nobody, the others ask all.
 #[test]
 fn a_service_whose_servers_are_all_down_is_503() {
     let ill = pinged(|| answer("500 Ill", "", ""));
@@ -274,6 +275,34 @@ fn a_service_whose_servers_are_all_down_is_503() {
         assert_reason(&gateway.get("/"), 503, "no_server");
     }
     assert_eq!(requests_at(&ill), 0);
+}
+
+/// LB-03: blackouts alone never leave a service without a server. All are asked again, and one answer is enough.
+#[test]
+fn when_all_are_blacked_out_all_are_asked() {
+    for rule in ["ZoneAvoidanceRule", "AvailabilityFilteringRule", "BestAvailableRule", "least-outstanding-p2c"] {
+        let well = Arc::new(AtomicBool::new(false));
+        let told = well.clone();
+        let origin = TestOrigin::scripted(move |talk| {
+            while talk.read_request().is_some() {
+                match told.load(SeqCst) {
+                    true => talk.send(ok("well")),
+                    false => return talk.reset(),
+                };
+            }
+        });
+        let setup = forever_out(Setup::to_service(&origin)).set("hystrix.command.up.circuitBreaker.enabled", "false");
+        let gateway = match rule {
+            "least-outstanding-p2c" => setup.set("gateway.balancer", rule),
+            _ => setup.set("up.ribbon.NFLoadBalancerRuleClassName", rule),
+        };
+        let gateway = gateway.start();
+        (0..4).for_each(|_| assert_eq!(gateway.get("/").status, 502, "{rule}"));
+        assert!(gateway.metric("portcullis_server_blackout_left_seconds", "") > 0.0, "{rule}");
+        well.store(true, SeqCst);
+        assert_eq!(gateway.get("/").text(), "well", "{rule}");
+        assert_eq!(gateway.metric("portcullis_server_blackout_left_seconds", ""), 0.0, "{rule}");
+    }
 }
 
 /// The content decides alone, whatever the status; keys for one service win.

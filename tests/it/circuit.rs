@@ -1,6 +1,7 @@
 //! The circuit breaker over sockets: when it opens, what is refused meanwhile, how it closes. The rows of `zuul-observed.md` A7 that are
 //! about it; what differs on purpose is the status (503 and not 500, unless `gateway.compat: zuul1`).
 
+use crate::support::client::RawClient;
 use crate::support::gateway::{Container, Setup, TestGateway, assert_reason, for_both_containers};
 use crate::support::origin::{TestOrigin, answer, ok};
 use crate::support::wait;
@@ -12,6 +13,9 @@ for_both_containers!(
     three_failures_open_it_and_one_test_closes_it,
     timeouts_and_refusals_open_it_too,
     refusals_of_a_semaphore_open_it_and_who_was_admitted_closes_it,
+    a_test_that_ends_without_an_answer_is_followed_by_another,
+    who_was_on_the_way_before_decides_under_single_test_alone,
+    all_attempts_of_a_request_are_one_to_it,
     answers_of_the_upstream_do_not_open_it,
     what_is_a_clients_fault_does_not_open_it,
     url_routes_have_one_where_a_key_names_them,
@@ -100,7 +104,7 @@ fn timeouts_and_refusals_open_it_too(container: Container) {
     }
 }
 
-/// Whose success closes the circuit again, though it was on its way before: the algorithm of 1.5.18.
+/// CB-03: refusals of our own count, as in Hystrix (the README says so). Whose success closes the circuit again, though it was on its way before: the algorithm of 1.5.18.
 fn refusals_of_a_semaphore_open_it_and_who_was_admitted_closes_it(container: Container) {
     let (release, gate) = crossbeam_channel::unbounded();
     let origin = TestOrigin::gated(gate);
@@ -118,6 +122,140 @@ fn refusals_of_a_semaphore_open_it_and_who_was_admitted_closes_it(container: Con
     assert_eq!(gateway.metric("hystrix_circuit_breaker_open", "up"), 0.0);
     drop(first);
     gateway.assert_quiet();
+}
+
+/// CB-05, over sockets: the test meets a full semaphore, waits for a permit in vain, meets silence, or its client leaves; each time a
+/// sleep window later another one passes. (A panic: `src/command/tests.rs`.)
+fn a_test_that_ends_without_an_answer_is_followed_by_another(container: Container) {
+    let key = |rest: &str| format!("hystrix.command.up.{rest}");
+    let cases = [("half-open", "0"), ("half-open", "20ms"), ("single-test", "0"), ("single-test", "20ms")];
+    for (mode, max_wait) in cases {
+        let (release, gate) = crossbeam_channel::unbounded();
+        let origin = moody(gate);
+        let setup = judged(Setup::to_service(&origin), "up", 1).container(container);
+        let setup = setup.set("gateway.circuit-breaker.mode", mode).set("gateway.isolation.max-wait", max_wait);
+        let setup = setup.set(key("circuitBreaker.sleepWindowInMilliseconds"), "100");
+        let setup = setup.set(key("execution.isolation.thread.timeoutInMilliseconds"), "300");
+        let setup = setup.set("zuul.semaphore.maxSemaphores", "1");
+        let gateway = setup.start();
+        let rejected = || gateway.metric("hystrix_execution_total", "event=\"SEMAPHORE_REJECTED\"");
+        let is_open = || gateway.metric("hystrix_circuit_breaker_open", "up") == 1.0;
+        assert_reason(&gateway.get("/silent"), 504, "timeout");
+        wait_for_view(&gateway, "up", 1.0);
+        assert_reason(&gateway.get("/"), 503, "circuit_open");
+        // A slow reader of an answer that was let through as a test holds the permit; its head closed the circuit.
+        let mut slow = until_it_passes(&gateway, "/slow");
+        assert!(!is_open(), "{mode}");
+        assert_reason(&gateway.get("/"), 503, "semaphore_full");
+        wait::until("the refusal opened it", || {
+            gateway.get("/").field("X-Gateway-Reason").as_deref() == Some("circuit_open")
+        });
+        let before = rejected();
+        wait::until("a test is refused, and then another", || {
+            gateway.get("/");
+            rejected() >= before + 2.0
+        });
+        assert!(is_open(), "{mode}");
+        release.send(()).expect("the origin waits");
+        assert_eq!(slow.response().text(), "headtail");
+        wait::until("the permit is back", || gateway.metric("portcullis_semaphore_in_use", "up") == 0.0);
+        wait::until("a test meets silence", || gateway.get("/silent").status == 504);
+        assert!(is_open(), "{mode}");
+        if container == Container::Native {
+            let before = origin.requests().len();
+            wait::until("a test is left by its client", || {
+                let mut leaving = gateway.client();
+                leaving.send("GET /hold HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+                wait::until("it is sent or refused", || origin.requests().len() > before || leaving.has_news());
+                let is_sent = !leaving.has_news();
+                leaving.reset();
+                is_sent
+            });
+            wait::until("it is counted", || gateway.metric("hystrix_execution_total", "event=\"CANCELLED\"") == 1.0);
+            assert!(is_open(), "{mode}");
+        }
+        wait::until("a test is answered", || gateway.get("/").status == 200);
+        assert!(!is_open(), "{mode}");
+        gateway.assert_quiet();
+    }
+}
+
+/// Never answers `/silent`, answers `/slow` by half and `/hold` not at all until it is told to, and anything else at once.
+fn moody(gate: crossbeam_channel::Receiver<()>) -> TestOrigin {
+    TestOrigin::scripted(move |talk| {
+        while let Some(request) = talk.read_request() {
+            match &request.target[..] {
+                b"/silent" | b"/hold" => {
+                    talk.stall_until_closed();
+                    return;
+                }
+                b"/slow" => {
+                    talk.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhead");
+                    talk.wait_for(&gate);
+                    talk.send("tail")
+                }
+                _ => talk.send(ok(b"well")),
+            };
+        }
+    })
+}
+
+/// Asks until the circuit lets it through as far as a part of the answer's body.
+#[track_caller]
+fn until_it_passes(gateway: &TestGateway, target: &str) -> RawClient {
+    wait::until_some("it passes", || {
+        let mut client = gateway.client();
+        client.send(format!("GET {target} HTTP/1.1\r\nHost: gw.test\r\n\r\n"));
+        (client.wait_for_head().status == 200).then_some(client)
+    })
+}
+
+/// CB-06: a success of before the circuit opened. Under `single-test` it closes the circuit, as in Hystrix 1.5.18; under `half-open` it
+/// says nothing.
+fn who_was_on_the_way_before_decides_under_single_test_alone(container: Container) {
+    for (mode, open) in [("single-test", 0.0), ("half-open", 1.0)] {
+        let (release, gate) = crossbeam_channel::unbounded();
+        let origin = TestOrigin::scripted(move |talk| {
+            while let Some(request) = talk.read_request() {
+                match &request.target[..] {
+                    b"/fail" => return,
+                    _ => drop((talk.wait_for(&gate), talk.send(ok(b"late")))),
+                }
+            }
+        });
+        let setup = judged(Setup::to_service(&origin), "up", 1).container(container);
+        let setup = setup.set("hystrix.command.up.circuitBreaker.sleepWindowInMilliseconds", "600000");
+        let gateway = setup.set("gateway.circuit-breaker.mode", mode).start();
+        let mut before = gateway.client();
+        before.send("GET / HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+        origin.wait_for_requests(1);
+        assert_reason(&gateway.get("/fail"), 502, "upstream_aborted");
+        wait_for_view(&gateway, "up", 1.0);
+        assert_reason(&gateway.get("/"), 503, "circuit_open");
+        release.send(()).expect("the origin waits");
+        assert_eq!(before.response().text(), "late");
+        drop(before);
+        gateway.assert_quiet();
+        assert_eq!(gateway.metric("hystrix_circuit_breaker_open", "up"), open, "{mode}");
+    }
+}
+
+/// As in Zuul, where retries happen inside the command: one success or one failure, whatever it took.
+fn all_attempts_of_a_request_are_one_to_it(container: Container) {
+    for strategy in ["SEMAPHORE", "THREAD"] {
+        let (origin, works) = failing();
+        let setup = judged(Setup::to_service(&origin), "up", 100).container(container).set("zuul.retryable", "true");
+        let setup = setup.set("up.ribbon.MaxAutoRetries", "2").set("up.ribbon.MaxAutoRetriesNextServer", "0");
+        let gateway = setup.set("zuul.ribbonIsolationStrategy", strategy).start();
+        let counted = |event: &str| gateway.metric("hystrix_execution_total", &format!("event=\"{event}\""));
+        assert_reason(&gateway.get("/"), 502, "upstream_aborted");
+        assert_eq!((origin.requests().len(), counted("FAILURE"), counted("SUCCESS")), (3, 1.0, 0.0));
+        works.store(true, SeqCst);
+        assert_eq!(gateway.get("/").status, 200);
+        gateway.assert_quiet();
+        assert_eq!((counted("FAILURE"), counted("SUCCESS")), (1.0, 1.0), "{strategy}");
+        wait_for_view(&gateway, "up", 2.0);
+    }
 }
 
 /// A7: 5xx answers are passed on and never count as failures, unless they are said to.
@@ -139,7 +277,7 @@ fn answers_of_the_upstream_do_not_open_it(container: Container) {
     }
 }
 
-/// A broken body, a body that is too long, and a client that leaves.
+/// CB-02. A broken body, a body that is too long, and a client that leaves.
 fn what_is_a_clients_fault_does_not_open_it(container: Container) {
     let (release, gate) = crossbeam_channel::unbounded();
     let origin = TestOrigin::gated(gate);

@@ -15,6 +15,8 @@ for_both_containers!(
     a_wait_for_a_permit_ends_in_time,
     a_wait_for_a_permit_is_no_part_of_the_deadline,
     who_waits_for_a_permit_is_served_in_a_drain,
+    the_wait_for_a_permit_is_no_part_of_the_call,
+    all_attempts_of_a_request_are_one_sample,
 );
 
 const LAWS: [&str; 3] = ["vegas", "gradient2", "aimd"];
@@ -204,6 +206,44 @@ fn a_wait_for_a_permit_is_no_part_of_the_deadline(container: Container) {
         assert_eq!(client.response().text(), "headtail");
     }
     drop((first, second));
+    gateway.assert_quiet();
+}
+
+/// Two calls, of which the second waited longer than it took.
+fn the_wait_for_a_permit_is_no_part_of_the_call(container: Container) {
+    let (origin, release, setup) = one_permit(container, "30s");
+    let gateway = setup.start();
+    let mut first = send(&gateway, "/1");
+    origin.wait_for_requests(1);
+    let mut second = waits(&gateway, "/2", 1.0);
+    wait::pace(std::time::Duration::from_millis(300));
+    release.send(()).expect("the origin waits");
+    assert_eq!(first.response().text(), "released");
+    origin.wait_for_requests(2);
+    wait::pace(std::time::Duration::from_millis(100));
+    release.send(()).expect("the origin waits");
+    assert_eq!(second.response().text(), "released");
+    drop((first, second));
+    gateway.assert_quiet();
+    // The lower half of the calls is the second one.
+    let lower = |name| gateway.metric(name, "quantile=\"0.5\"");
+    let (call, whole) = (lower("hystrix_latency_execution"), lower("hystrix_latency_total"));
+    assert!(call >= 0.09 && whole >= 0.29, "{call} s of {whole} s");
+}
+
+/// A retry that succeeds is no drop, and attempts that all fail are one.
+fn all_attempts_of_a_request_are_one_sample(container: Container) {
+    let (silent, well) = (moody(), moody());
+    let setup = adaptive(&silent, "aimd").container(container).set("ribbon.ReadTimeout", "50");
+    let setup = setup.set("zuul.retryable", "true").set("up.ribbon.MaxAutoRetries", "1");
+    let servers = |other: &str| format!("{},{other}", silent.address());
+    let dropped = |gateway: &TestGateway| gateway.metric("portcullis_semaphore_dropped_total", "up");
+    let gateway = setup.clone().set("up.ribbon.listOfServers", servers("127.0.0.1:1")).start();
+    assert_reason(&gateway.get("/silent"), 502, "connect_failed");
+    assert_eq!((dropped(&gateway), silent.requests().len()), (1.0, 2));
+    let gateway = setup.set("up.ribbon.listOfServers", format!("127.0.0.1:1,{}", well.address())).start();
+    assert_eq!(gateway.get("/fine").status, 200);
+    assert_eq!(dropped(&gateway), 0.0);
     gateway.assert_quiet();
 }
 

@@ -41,6 +41,7 @@ mod circuit;
 
 /// What answers in place of a service that failed.
 mod fallback;
+
 /// Limits that move, waits for a permit, and who is next in a queue.
 mod limits;
 
@@ -49,6 +50,9 @@ mod balancing;
 
 /// One burst against every limit.
 mod bursts;
+
+/// Everything at once.
+mod chaos;
 
 /// Which of the times binds.
 mod timeouts;

@@ -124,3 +124,33 @@ fn the_fields_of_the_upstream_are_passed_on() {
     let expected: [&[u8]; 2] = [b"\"theirs\";r=9", b"\"up\";r=0;t=3600"];
     assert_eq!(answer.values("RateLimit"), expected);
 }
+
+/// That somebody asks too often is no failure of the service: neither has it a fallback, nor does its circuit hear of it. A forward of a
+/// fallback is the gateway's own doing and takes no token of the route that it leads to.
+#[test]
+fn neither_fallback_nor_circuit_hears_of_a_rate() {
+    let origin = TestOrigin::echoing();
+    let setup =
+        Setup::new().service_route("main", "/main/**", &[&origin]).service_route("other", "/other/**", &[&origin]);
+    let setup =
+        setup.set("gateway.fallback.main.forward", "/other/sorry").set("main.ribbon.listOfServers", "127.0.0.1:1");
+    let setup = setup.set("hystrix.command.main.circuitBreaker.enabled", "false");
+    let setup = ["main", "other"].iter().fold(setup, |setup, route| {
+        let key = |rest: &str| format!("gateway.rate-limit.routes.{route}.{rest}");
+        setup.set(key("requests"), if *route == "main" { "3" } else { "1" }).set(key("per"), "1h")
+    });
+    let gateway = setup.start();
+    for left in [2, 1, 0] {
+        let answer = gateway.get("/main/x");
+        assert_eq!(answer.text(), "GET /sorry");
+        let rate = answer.field("RateLimit").expect("the rate of the route that was asked for");
+        assert!(rate.starts_with(&format!("\"main\";r={left};")), "{rate}");
+    }
+    assert_reason(&gateway.get("/main/x"), 429, "rate_limited");
+    assert_eq!(gateway.get("/other/x").status, 200, "its token is still there");
+    assert_reason(&gateway.get("/other/x"), 429, "rate_limited");
+    assert_eq!(gateway.metric("hystrix_execution_total", "backend=\"main\",event=\"FALLBACK_SUCCESS\""), 3.0);
+    assert_eq!(gateway.metric("hystrix_execution_total", "backend=\"main\",event=\"FAILURE\""), 3.0);
+    assert_eq!(gateway.metric("hystrix_execution_total", "backend=\"main\",event=\"BAD_REQUEST\""), 0.0);
+    gateway.assert_quiet();
+}

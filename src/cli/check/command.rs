@@ -1,7 +1,9 @@
-//! What `check` tells of circuit breakers and fallbacks, and which forwards lead nowhere.
+//! What `check` tells of circuit breakers, metrics and fallbacks, and which forwards lead nowhere.
 
 use crate::config::Config;
-use crate::config::model::{BackendConfig, CircuitConfig, CircuitMode, FallbackAnswer, FallbackConfig};
+use crate::config::model::{
+    BackendConfig, CircuitConfig, CircuitMode, FallbackAnswer, FallbackConfig, MetricsConfig, WindowConfig,
+};
 use crate::router::{MatchPath, Router};
 
 /// The circuit of one backend, in one line.
@@ -16,7 +18,16 @@ pub(super) fn circuit(backend: &BackendConfig) -> String {
         CircuitMode::HalfOpen => "half open after",
     };
     let (window, sleep) = (backend.command.metrics.counts.time, circuit.sleep_window);
-    format!("opens at {share} % failures of {volume} or more requests in {window:?}; {how} {sleep:?}")
+    let fails = if circuit.counts_5xx { "failures, 5xx included," } else { "failures" };
+    format!("opens at {share} % {fails} of {volume} or more requests in {window:?}; {how} {sleep:?}")
+}
+
+/// What is counted of one backend's calls, in one line.
+pub(super) fn metrics(backend: &BackendConfig) -> String {
+    let MetricsConfig { counts, latency, health_interval } = &backend.command.metrics;
+    let window = |window: &WindowConfig| format!("{} x {:?}", window.buckets, window.bucket());
+    let latency = latency.as_ref().map_or("none".into(), window);
+    format!("counts {}, percentiles {latency}; judged every {health_interval:?}", window(counts))
 }
 
 /// The fallback of one backend, in one line.

@@ -287,8 +287,10 @@ fn every_permit_is_back_after_waits_of_all_kinds() {
             }
         };
         let threads: Vec<_> = cancels.iter().map(|cancel| scope.spawn(move || ask(cancel))).collect();
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let ends: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+        // Before a failure is told: the scope waits for who throws.
         over.store(true, Ordering::Relaxed);
+        ends.into_iter().for_each(|end| end.unwrap());
     });
     assert_whole(&semaphore);
 }

@@ -357,7 +357,8 @@ impl TestGateway {
     /// Checks that nothing is held any more: every gauge of things in use, waiting or busy comes back to zero.
     #[track_caller]
     pub(crate) fn assert_quiet(&self) {
-        const OF_USE: [&str; 5] = ["_in_use", "_in_flight", "_waiting", "_queued", "_pending"];
+        const OF_USE: [&str; 6] =
+            ["_in_use", "_in_flight", "_waiting", "_queued", "_pending", "_concurrent_execution_current"];
         const WAITS: [&str; 3] = ["phase=\"connect\"", "phase=\"upstream\"", "phase=\"pool\""];
         let of_use = |key: &str| {
             let name = key.split('{').next().unwrap_or_default();
