@@ -8,6 +8,7 @@ use crate::config::{Config, Loaded};
 use crate::deadline::Deadline;
 use crate::front::{Front, FrontConfig};
 use crate::server::Server;
+use crate::wire::head::HeadLimits;
 use crossbeam_channel::{Receiver, bounded, select};
 use log::{LevelFilter, error, info, warn};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
@@ -39,7 +40,8 @@ pub(super) fn example_product(port: u16, threads: usize) -> Exit {
         Err(error) => return failed("cannot handle signals", &error),
     };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let config = FrontConfig::small("example", address, threads);
+    let head = HeadLimits::behind(Config::default().server.max_http_header_size);
+    let config = FrontConfig { head, ..FrontConfig::small("example", address, threads) };
     match Front::start(config, Arc::new(crate::example::Example::default())) {
         Ok(front) => {
             info!("example service listening on {}", front.local_addr());

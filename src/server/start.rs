@@ -19,6 +19,7 @@ use crate::management::{
 use crate::metrics::{Collect, Registry};
 use crate::rate_limit::RateLimits;
 use crate::router::{Route, Router};
+use crate::wire::head::HeadLimits;
 use log::info;
 use serde_json::json;
 use std::io;
@@ -205,7 +206,8 @@ fn example(config: &Config) -> Result<Option<Front>, StartError> {
     let Some(example) = &config.gateway.example else { return Ok(None) };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, example.port));
     let few = FrontConfig::small("example", address, SIDE_WORKERS);
-    let front = side_front(FrontConfig { max_threads: EXAMPLE_WORKERS, ..few }, Example::new())?;
+    let head = HeadLimits::behind(config.server.max_http_header_size);
+    let front = side_front(FrontConfig { max_threads: EXAMPLE_WORKERS, head, ..few }, Example::new())?;
     info!("embedded example service on {}", front.local_addr());
     Ok(Some(front))
 }

@@ -9,7 +9,7 @@ use crate::wire::octet;
 const USUAL: usize = 24;
 
 /// More field lines than this are never taken, whatever the limits say.
-pub(super) const MOST: usize = 100;
+pub(super) const MOST: usize = 128;
 
 /// Where name and value of a field line are, from the start of the head.
 #[derive(Clone, Copy, Debug)]

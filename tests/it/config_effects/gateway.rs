@@ -56,6 +56,24 @@ fn the_access_log_can_go_to_a_file() {
     assert!(gateway.process.stdout().iter().all(|line| !line.contains("/filed")));
 }
 
+/// As log rotation does it: the file is moved away, then the signal.
+#[test]
+fn the_access_log_is_opened_anew_when_told_to() {
+    let (origin, scratch) = (TestOrigin::echoing(), Scratch::new());
+    let (file, moved) = (scratch.path().join("access.log"), scratch.path().join("access.log.1"));
+    let mut gateway = Setup::to(&origin).set("gateway.access-log.file", file.display().to_string()).start();
+    assert_eq!(gateway.get("/before").status, 200);
+    let holds =
+        |file: &std::path::Path, what: &str| std::fs::read_to_string(file).is_ok_and(|text| text.contains(what));
+    wait::until("it is written", || holds(&file, "/before"));
+    std::fs::rename(&file, &moved).expect("the file can be moved");
+    gateway.process.signal(rustix::process::Signal::USR1);
+    wait::until("the file is there again", || file.exists());
+    assert_eq!(gateway.get("/after").status, 200);
+    assert_eq!(gateway.stop(), Some(0));
+    assert!(holds(&file, "/after") && !holds(&file, "/before") && !holds(&moved, "/after"));
+}
+
 /// OPS-04: one line for each request, however it ended; a client that left is a 499.
 #[test]
 fn every_request_has_one_line() {
@@ -196,6 +214,10 @@ fn the_example_service_runs_inside() {
     );
     let mut client = gateway.client();
     assert_eq!(client.request("POST", "/product/upload", "", b"12345").status, 200);
+    // HDR-19: what the gateway adds to a head that is just within its limits is not too much for the service.
+    let most = (1..100).map(|number| format!("X-Many-{number}: {}\r\n", "v".repeat(60))).collect::<String>();
+    client.send(format!("GET /product/list?{} HTTP/1.1\r\nHost: gw.test\r\n{most}\r\n", "q".repeat(8150)));
+    assert_eq!(client.response().status, 200);
     let mut slow: Vec<_> = (0..12).map(|_| gateway.client()).collect();
     for client in &mut slow {
         client.send("GET /product/slow?ms=60000 HTTP/1.1\r\nHost: gw.test\r\n\r\n");
