@@ -1,9 +1,17 @@
 //! Processes that the kit starts: found by what they print, measured through `/proc`, ended with their handle, also after a panic.
 
+use rustix::process::Signal;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// How long a program may take until it listens: a JVM on a busy machine takes its time.
+const START: Duration = Duration::from_secs(90);
 
 /// A started process; dropping it ends the process.
 pub(crate) struct Running {
@@ -40,28 +48,43 @@ impl Running {
         Ok((running, address))
     }
 
-    /// Starts `command`, which listens on `address` as soon as that can be connected to.
-    pub(crate) fn at(mut command: Command, address: SocketAddr) -> io::Result<Self> {
-        let mut running = Self { child: command.stdin(Stdio::null()).spawn()?, _stdin: None };
-        let patience = Instant::now() + Duration::from_secs(10);
+    /// Starts `command`, which listens on `address` as soon as that can be connected to; what it says goes to `log`.
+    pub(crate) fn at(mut command: Command, address: SocketAddr, log: &Path) -> io::Result<Self> {
+        let output = File::create(log)?;
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+        let mut running = Self { child: command.spawn()?, _stdin: None };
+        let failed = |why: String| {
+            let said = std::fs::read_to_string(log).unwrap_or_default();
+            io::Error::other(format!("{why}; the end of what it said:\n{}", tail(&said, 20)))
+        };
+        let patience = Instant::now() + START;
         while std::net::TcpStream::connect(address).is_err() {
             if let Some(status) = running.child.try_wait()? {
-                return Err(io::Error::other(format!("{command:?} ended at once: {status}")));
+                return Err(failed(format!("{command:?} ended at once: {status}")));
             }
             if Instant::now() > patience {
-                return Err(io::Error::other(format!("{command:?} does not listen on {address}")));
+                return Err(failed(format!("{command:?} does not listen on {address}")));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
         Ok(running)
     }
 
+    /// The process, its children and theirs.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        let mut pids = vec![self.child.id()];
+        let mut next = 0;
+        while let Some(&pid) = pids.get(next) {
+            pids.extend(children(pid));
+            next += 1;
+        }
+        pids
+    }
+
     /// Threads and memory now, of the process and its children: nginx's work is done by its workers. Pages that they share count for each.
     pub(crate) fn usage(&self) -> io::Result<Usage> {
-        let pid = self.child.id();
-        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
-        let of_children = children.split_whitespace().map(usage_of);
-        of_children.fold(usage_of(&pid.to_string()), |sum, more| Ok(sum?.plus(more?)))
+        let none = Usage { threads: 0, resident_kb: 0, peak_kb: 0 };
+        self.pids().into_iter().try_fold(none, |sum, pid| Ok(sum.plus(usage_of(pid)?)))
     }
 }
 
@@ -75,8 +98,39 @@ impl Usage {
     }
 }
 
+/// A command for `program` that ends when the thread that starts it does, so also when this process is killed.
+///
+/// This program stands between: it asks the kernel for the signal and becomes `program` ([`become_tied`]).
+pub(crate) fn tied(program: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into()));
+    command.args(["tied", &std::process::id().to_string()]).arg(program);
+    command
+}
+
+/// Becomes `program`, to be sent SIGTERM when `parent` ends; returns only if that fails.
+pub(crate) fn become_tied(parent: u32, program: &OsStr, arguments: &[OsString]) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+    // It may have ended before the kernel was asked.
+    if std::os::unix::process::parent_id() != parent {
+        return Err(io::Error::other("the process that wanted it is gone"));
+    }
+    Err(Command::new(program).args(arguments).exec())
+}
+
+/// Those that any thread of the process started; none when it is gone.
+fn children(pid: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
+}
+
+fn tail(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.lines().collect();
+    all[all.len().saturating_sub(lines)..].join("\n")
+}
+
 /// Of one process.
-fn usage_of(pid: &str) -> io::Result<Usage> {
+fn usage_of(pid: u32) -> io::Result<Usage> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let field = |name: &str| -> u64 {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
@@ -89,7 +143,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         // SIGTERM first: nginx's master must get the chance to end its workers.
         if let Some(pid) = rustix::process::Pid::from_raw(self.child.id() as i32) {
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+            let _ = rustix::process::kill_process(pid, Signal::TERM);
         }
         let patience = Instant::now() + Duration::from_secs(5);
         while matches!(self.child.try_wait(), Ok(None)) {
@@ -138,7 +192,7 @@ mod tests {
         let mut shell = Command::new("sh");
         shell.args(["-c", script]);
         let (shell, _) = Running::listening(shell, Output::Stdout).unwrap();
-        let alone = usage_of(&shell.child.id().to_string()).unwrap();
+        let alone = usage_of(shell.child.id()).unwrap();
         let all = shell.usage().unwrap();
         assert_eq!((alone.threads, all.threads), (1, 2));
         assert!(all.resident_kb > alone.resident_kb);

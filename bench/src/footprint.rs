@@ -1,7 +1,7 @@
 //! What portcullis costs besides time: threads and memory with many idle connections, and memory while large bodies pass.
 
 use crate::child::{Output, Running};
-use crate::contestant::{self, Scratch};
+use crate::contestant::{self, Scratch, Setup};
 use crate::table::say;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,7 +13,8 @@ const BODY: u64 = 1 << 30;
 /// Measures and prints.
 pub(crate) fn run(scratch: &Scratch) -> io::Result<()> {
     let (_example, backend) = example()?;
-    let gateway = contestant::portcullis(scratch, backend, 200)?;
+    let portcullis = contestant::named("portcullis").ok_or_else(|| io::Error::other("no portcullis"))?;
+    let gateway = portcullis.start(&Setup::new(backend), scratch)?;
     let Some(process) = &gateway.process else { return Ok(()) };
     idle(process, gateway.address)?;
     let before = process.usage()?.peak_kb;

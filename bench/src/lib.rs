@@ -1,17 +1,32 @@
 //! Comparisons with other gateways, run side by side on the user's own machine.
 //!
-//! `bench quick` is the first of them: portcullis beside a real nginx and beside no proxy at all, in front of a backend that is not the
-//! bottleneck. Only ratios from one run mean anything; every limit in the path is raised and printed. Traffic goes to the loopback only.
+//! [`comparison`] is what `bench quick` and `bench all` do: [`scenario`]s are data, a [`plan`] puts them in order, a [`session`] runs it. A
+//! run is a [`load`] on a [`contestant`] before the [`backend`], and [`measure`] says what it cost and whether it counts; [`raw`] keeps it.
+//! Only ratios from one measurement mean anything. Traffic goes to the loopback only.
 
 mod backend;
+mod body;
 mod child;
+mod comparison;
 mod contestant;
+mod fidelity;
 mod footprint;
+mod load;
+mod measure;
+mod method;
+mod message;
 pub mod parity;
-mod quick;
+mod peers;
+mod plan;
+mod random;
+mod raw;
+mod report;
+mod scenario;
+mod session;
+mod stop;
+mod summary;
 mod table;
 pub mod twin;
-mod wrk;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -26,16 +41,44 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Throughput and latency beside nginx and beside no proxy; memory and threads with idle connections and large bodies.
-    Quick(quick::Options),
+    /// A glance at everything: one round of short cells, one process for each setup of a contestant; no verdict. Fifteen minutes at most.
+    Quick(comparison::Options),
+    /// For a verdict: five rounds in ABBA order, a fresh process for each run; says first how long it will take.
+    All(comparison::Options),
+    /// Tells results once more: writes report.md and report.html beside them.
+    Report {
+        /// A directory of bench/results.
+        dir: std::path::PathBuf,
+    },
+    /// How the kit answers the 28 ways in which such comparisons have gone wrong.
+    Method,
+    /// Who can take part, and with which limits; and building the Java originals.
+    Peers {
+        #[command(subcommand)]
+        action: peers::Action,
+    },
     /// Whether portcullis and its asynchronous twin do the same, request by request; prints what differs.
     Parity,
+    /// The same requests to a running Zuul 1 and to portcullis: every difference is known and meant, or told.
+    Fidelity(fidelity::Options),
     /// The backend that `quick` starts for itself: one thread, answers at once or after a delay.
     #[command(hide = true)]
     Backend {
         /// Milliseconds before each answer on /product/slow.
         #[arg(long, default_value_t = 50)]
         delay_ms: u64,
+        /// Of its heavy-tailed delays.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Becomes another program, which is ended when the process that wanted it ends.
+    #[command(hide = true)]
+    Tied {
+        /// The process that wants it.
+        parent: u32,
+        program: std::ffi::OsString,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<std::ffi::OsString>,
     },
     /// The gateway, in a process of its own: the arguments are those of `portcullis`.
     #[command(hide = true)]
@@ -56,9 +99,15 @@ enum Command {
 /// Runs the command that the process was given.
 pub fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
-        Command::Quick(options) => quick::run(&options),
+        Command::Quick(options) => comparison::quick(&options),
+        Command::All(options) => comparison::all(&options),
+        Command::Report { dir } => report::run(&dir),
+        Command::Method => method::print(),
         Command::Parity => parity::run(),
-        Command::Backend { delay_ms } => backend::serve(std::time::Duration::from_millis(delay_ms)),
+        Command::Backend { delay_ms, seed } => backend::serve(std::time::Duration::from_millis(delay_ms), seed),
+        Command::Fidelity(options) => fidelity::run(&options),
+        Command::Peers { action } => peers::run(&action),
+        Command::Tied { parent, program, arguments } => child::become_tied(parent, &program, &arguments),
         Command::Gateway { words } => {
             let words = std::iter::once("portcullis".into()).chain(words);
             return portcullis::cli::main(words).into();

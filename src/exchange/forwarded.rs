@@ -19,6 +19,10 @@ static NAMES: [HeaderName; 5] = [
     HeaderName::from_static(ForwardedField::Prefix.name()),
 ];
 
+/// The order in which Zuul sends them.
+const IN_ORDER: [ForwardedField; 5] =
+    [ForwardedField::Host, ForwardedField::Proto, ForwardedField::Port, ForwardedField::Prefix, ForwardedField::For];
+
 /// What the client's request said in `X-Forwarded-*`: one value for each field, its lines joined; empty lines count as absent.
 #[derive(Debug, Default)]
 pub(super) struct Inbound([Option<Bytes>; 5]);
@@ -74,7 +78,7 @@ impl Forwarding<'_> {
     /// Adds the fields that the route's table doesn't drop.
     pub(super) fn insert_into(&self, fields: &mut HeaderMap) {
         let wanted = |field: &ForwardedField| self.route.adds.forwarded[*field as usize];
-        for field in ForwardedField::ALL.into_iter().filter(wanted) {
+        for field in IN_ORDER.into_iter().filter(wanted) {
             if let Some(value) = self.value(field) {
                 fields.insert(&NAMES[field as usize], value);
             }

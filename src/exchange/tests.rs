@@ -122,10 +122,10 @@ const HOST: &str = "Host: gw.example:8103\r\n";
 #[test]
 fn a_plain_get_gets_forwarded_fields_and_via() {
     let expected = [
-        "x-forwarded-for: 127.0.0.1",
         "x-forwarded-host: gw.example:8103",
         "x-forwarded-proto: http",
         "x-forwarded-port: 8103",
+        "x-forwarded-for: 127.0.0.1",
         "via: 1.1 portcullis",
     ];
     assert_eq!(default().sent(HOST), expected);
@@ -631,8 +631,8 @@ fn an_explanation_tells_where_a_request_goes() {
         explain::explain(&setup.config, &setup.router(), &head(octets.as_bytes()), &setup.peer).to_string()
     };
     let proxied = "GET /api/a%20b?x\n  matched as  /api/a b\n  route       api (/api/**)\n  backend     api: https://up.test\n  \
-                   upstream    GET /a%20b?x\n              host: up.test\n              x-forwarded-for: 127.0.0.1\n              x-forwarded-host: gw\n              \
-                   x-forwarded-proto: http\n              x-forwarded-port: 80\n              x-forwarded-prefix: /api\n              \
+                   upstream    GET /a%20b?x\n              host: up.test\n              x-forwarded-host: gw\n              x-forwarded-proto: http\n              \
+                   x-forwarded-port: 80\n              x-forwarded-prefix: /api\n              x-forwarded-for: 127.0.0.1\n              \
                    via: 1.1 portcullis\n  not sent    cookie\n";
     assert_eq!(explain("GET /api/a%20b?x"), proxied);
     assert!(explain("GET /product/x").contains("own page    /local/product/x"));

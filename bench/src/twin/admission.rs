@@ -2,7 +2,7 @@
 //! in a pool's queue waits for its turn.
 
 use super::places::{Place, PlacePool};
-use portcullis::isolation::{Permit, Semaphore};
+use portcullis::isolation::{NoResult, Permit, Semaphore};
 use portcullis::reason::Reason;
 use std::sync::Arc;
 
@@ -24,11 +24,19 @@ impl Bound {
     /// Tries for a share; never waits.
     pub(super) fn admit(&self) -> Result<Admission, Reason> {
         Ok(match self {
-            Self::Semaphore(semaphore) => Admission::Permit(semaphore.try_acquire()?),
+            Self::Semaphore(semaphore) => Admission::Permit(permit(semaphore)?),
             Self::Places(pool) => Admission::Place(pool.reserve()?),
             Self::None => Admission::Unbounded,
         })
     }
+}
+
+/// The semaphore is one that nobody waits at, so that no client is ever asked whether it is still there.
+fn permit(semaphore: &Arc<Semaphore>) -> Result<Permit, Reason> {
+    semaphore.acquire(Arc::default).map_err(|refused| match refused {
+        NoResult::Gateway(reason) => reason,
+        NoResult::Client(error) => error.reason(),
+    })
 }
 
 impl Admission {

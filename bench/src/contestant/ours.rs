@@ -1,0 +1,112 @@
+//! portcullis in its variants, and its async twin: the same file for all.
+
+use super::spring::write_properties;
+use super::{Availability, Contestant, Family, Knob, Launch, Listening, Stage, Told};
+use crate::child::{Output, Running, tied};
+use clap::CommandFactory;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+pub(super) const ALL: &[Contestant] = &[
+    contestant("portcullis", "portcullis", &[DOOR, FRONT, BACK, SEMAPHORE]),
+    contestant("portcullis-thread", "portcullis, THREAD", &[DOOR, FRONT, BACK, THREAD]),
+    contestant("portcullis-tiny-http", "portcullis, tiny-http", &[TINY_HTTP, BACK, SEMAPHORE]),
+    Contestant {
+        name: "twin",
+        label: "async twin",
+        family: Family::Async,
+        knobs: &[DOOR, TWIN, BACK, SEMAPHORE],
+        find: find_twin,
+        launch: |launch| run(launch, "async-gateway"),
+    },
+];
+
+const fn contestant(name: &'static str, label: &'static str, knobs: &'static [&'static [Knob]]) -> Contestant {
+    let find = || Availability::Ready;
+    Contestant { name, label, family: Family::Blocking, knobs, find, launch: |launch| run(launch, "gateway") }
+}
+
+const DOOR: &[Knob] = &[
+    Knob::new(Stage::Backlog, "server.tomcat.accept-count", Told::Default("100"), Told::Value("10000")),
+    Knob::new(Stage::Connections, "server.tomcat.max-connections", Told::Default("8192"), Told::Value("20000")),
+    Knob::new(Stage::KeepAlive, "server.tomcat.max-keep-alive-requests", NO_BOUND, NO_BOUND),
+];
+
+const FRONT: &[Knob] = &[
+    Knob::new(Stage::Workers, "server.tomcat.threads.max", Told::Default("200"), Told::Workers),
+    Knob::new(Stage::Queue, "server.tomcat.threads.max-queue-capacity", AS_CONNECTIONS, AS_CONNECTIONS),
+    Knob::new(Stage::Queue, "gateway.queue.timeout", Told::Default("5s"), Told::Value("30s")),
+];
+
+/// Nothing waits for a thread in it.
+const TWIN: &[Knob] = &[Knob::new(Stage::Workers, "--threads", Told::Default("one per processor"), Told::Processors)];
+
+/// The crate bounds neither threads nor connections.
+const TINY_HTTP: &[Knob] = &[
+    Knob::new(Stage::Workers, "server.container", Told::Value("tiny-http"), Told::Value("tiny-http")),
+    Knob::new(Stage::Workers, "server.tomcat.threads.max", Told::Default("200"), Told::Workers),
+    Knob::new(Stage::Queue, "gateway.queue.timeout", Told::Default("5s"), Told::Value("30s")),
+];
+
+const BACK: &[Knob] = &[
+    super::spring::BREAKER,
+    Knob::new(Stage::Upstream, "<service>.ribbon.MaxConnectionsPerHost", Told::Default("50"), Told::Value("20000")),
+    Knob::new(Stage::Upstream, "<service>.ribbon.MaxTotalConnections", Told::Default("200"), Told::Value("20000")),
+    Knob::new(Stage::Upstream, "zuul.host.connection-request-timeout-millis", TWO_SECONDS, THIRTY_SECONDS),
+    Knob::new(Stage::Timeout, "<service>.ribbon.ReadTimeout", Told::Default("1000"), THIRTY_SECONDS),
+    Knob::new(
+        Stage::Timeout,
+        "hystrix.command.<service>.execution.isolation.thread.timeoutInMilliseconds",
+        Told::Default("4000"),
+        Told::Value("60000"),
+    ),
+    Knob::new(Stage::Log, "gateway.access-log.format", Told::Default("combined"), Told::Value("off")),
+];
+
+const SEMAPHORE: &[Knob] =
+    &[Knob::new(Stage::Isolation, "zuul.semaphore.max-semaphores", Told::Default("100"), Told::Value("20000"))];
+
+/// A pool for each service, as large as the number of workers.
+const THREAD: &[Knob] = &[
+    Knob::new(Stage::Isolation, "zuul.ribbon-isolation-strategy", Told::Value("THREAD"), Told::Value("THREAD")),
+    Knob::new(
+        Stage::Isolation,
+        "zuul.thread-pool.use-separate-thread-pools",
+        Told::Default("false"),
+        Told::Value("true"),
+    ),
+    Knob::new(Stage::Isolation, "hystrix.threadpool.<service>.coreSize", Told::Default("10, for all"), Told::Workers),
+    Knob::new(Stage::Isolation, "hystrix.threadpool.<service>.maxQueueSize", Told::Default("-1"), Told::Value("20000")),
+    Knob::new(
+        Stage::Isolation,
+        "hystrix.threadpool.<service>.queueSizeRejectionThreshold",
+        Told::Default("5"),
+        Told::Value("20000"),
+    ),
+];
+
+const NO_BOUND: Told = Told::Default("no bound");
+const AS_CONNECTIONS: Told = Told::Default("as max-connections");
+const TWO_SECONDS: Told = Told::Default("2000");
+const THIRTY_SECONDS: Told = Told::Value("30000");
+
+/// Starts this program as `command`; it picks a port and says which.
+fn run(launch: &Launch<'_>, command: &str) -> io::Result<Listening> {
+    let file = write_properties(launch, "services", "127.0.0.1:0".parse().map_err(io::Error::other)?)?;
+    let mut program = tied(&std::env::current_exe()?);
+    program.args([command, "-c"]).arg(file).stdout(launch.log()?);
+    for limit in launch.limits.iter().filter(|limit| limit.told && limit.key.starts_with("--")) {
+        program.args([&limit.key, &limit.value]);
+    }
+    let (process, address) = Running::listening(program, Output::Stderr)?;
+    let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, address.port()));
+    Ok((if address.ip().is_unspecified() { loopback } else { address }, Some(process)))
+}
+
+fn find_twin() -> Availability {
+    if crate::Arguments::command().find_subcommand("async-gateway").is_some() {
+        return Availability::Ready;
+    }
+    let why = "the async twin is not built into this binary".into();
+    Availability::Missing { why, how: "build a version that has `bench async-gateway`".into() }
+}

@@ -1,0 +1,155 @@
+//! Files in Spring's dialect, which Zuul 1, Spring Cloud Gateway and portcullis all read; and Spring Cloud Gateway itself.
+
+use super::{Contestant, Family, Knob, Launch, Listening, Route, Stage, Told, java};
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+pub(super) const ALL: &[Contestant] = &[
+    Contestant {
+        name: "gateway-webflux",
+        label: "Spring Cloud Gateway, WebFlux",
+        family: Family::Async,
+        knobs: &[WEBFLUX, MEMORY],
+        find: || java::find("gateway-webflux", 17, 25),
+        launch: |launch| run(launch, "gateway-webflux", (17, 25)),
+    },
+    Contestant {
+        name: "gateway-webmvc",
+        label: "Spring Cloud Gateway, WebMVC",
+        family: Family::Blocking,
+        knobs: &[PLATFORM, TOMCAT, WEBMVC, MEMORY],
+        find: || java::find("gateway-webmvc", 17, 25),
+        launch: |launch| run(launch, "gateway-webmvc", (17, 25)),
+    },
+    Contestant {
+        name: "gateway-webmvc-virtual",
+        label: "Spring Cloud Gateway, WebMVC, virtual threads",
+        family: Family::Blocking,
+        knobs: &[VIRTUAL, TOMCAT, WEBMVC, MEMORY],
+        // Below 21 the key is ignored without a word; below 24 a virtual thread holds its carrier in synchronized blocks.
+        find: || java::find("gateway-webmvc", 25, 25),
+        launch: |launch| run(launch, "gateway-webmvc", (25, 25)),
+    },
+];
+
+/// The same for every JVM, in both configurations: a heap by the machine's memory would not be comparable.
+pub(super) const MEMORY: &[Knob] = &[
+    Knob::new(Stage::Memory, "-Xms", Told::Value("1g"), Told::Value("1g")),
+    Knob::new(Stage::Memory, "-Xmx", Told::Value("1g"), Told::Value("1g")),
+    Knob::new(Stage::Memory, "-XX:+UseG1GC", Told::Value("on"), Told::Value("on")),
+];
+
+/// Tomcat's, as Spring Boot names them.
+pub(super) const TOMCAT: &[Knob] = &[
+    Knob::new(Stage::Backlog, "server.tomcat.accept-count", Told::Default("100"), Told::Value("10000")),
+    Knob::new(Stage::Connections, "server.tomcat.max-connections", Told::Default("8192"), Told::Value("20000")),
+    Knob::new(Stage::KeepAlive, "server.tomcat.max-keep-alive-requests", Told::Default("100"), Told::Value("-1")),
+    Knob::new(Stage::Log, "server.tomcat.accesslog.enabled", Told::Default("false"), Told::Default("false")),
+];
+
+/// Hystrix's, of Zuul 1 and of portcullis: it would turn a run past the knee into one of refusals.
+pub(super) const BREAKER: Knob = Knob::new(
+    Stage::Isolation,
+    "hystrix.command.<service>.circuitBreaker.enabled",
+    Told::Default("true"),
+    Told::Value("false"),
+);
+
+pub(super) const PLATFORM: &[Knob] =
+    &[Knob::new(Stage::Workers, "server.tomcat.threads.max", Told::Default("200"), Told::Workers)];
+
+const VIRTUAL: &[Knob] =
+    &[Knob::new(Stage::Workers, "spring.threads.virtual.enabled", Told::Value("true"), Told::Value("true"))];
+
+/// Stock has the JDK's client, which is what comes with it; equalised has Apache's, as its documentation advises for load.
+const WEBMVC: &[Knob] = &[
+    Knob::new(
+        Stage::Upstream,
+        "spring.http.clients.imperative.factory",
+        Told::Value("jdk"),
+        Told::Value("http-components"),
+    ),
+    Knob::new(Stage::Upstream, "-Dhttp.maxConnections", Told::Default("5 a route"), Told::Value("20000")),
+    Knob::new(Stage::Timeout, "spring.http.clients.read-timeout", Told::Default("none"), Told::Value("30s")),
+];
+
+const WEBFLUX: &[Knob] = &[
+    Knob::new(
+        Stage::Backlog,
+        "-Dio.netty.somaxconn",
+        Told::Default("the kernel's somaxconn"),
+        Told::Default("the kernel's somaxconn"),
+    ),
+    Knob::new(
+        Stage::Workers,
+        "-Dreactor.netty.ioWorkerCount",
+        Told::Default("one per processor, at least 4"),
+        Told::Processors,
+    ),
+    Knob::new(
+        Stage::Upstream,
+        "spring.cloud.gateway.server.webflux.httpclient.pool.type",
+        Told::Default("elastic"),
+        Told::Default("elastic"),
+    ),
+    Knob::new(
+        Stage::Timeout,
+        "spring.cloud.gateway.server.webflux.httpclient.response-timeout",
+        Told::Default("none"),
+        Told::Value("30s"),
+    ),
+];
+
+/// Starts a Spring Cloud Gateway.
+fn run(launch: &Launch<'_>, project: &str, javas: (u32, u32)) -> io::Result<Listening> {
+    let family = if project == "gateway-webflux" { "webflux" } else { "webmvc" };
+    java::run(launch, project, javas, |address| Ok(vec![java::location(&write_properties(launch, family, address)?)]))
+}
+
+/// Writes `application.properties`: the address, the routes in the dialect of `routes`, and every limit that is told.
+pub(super) fn write_properties(launch: &Launch<'_>, routes: &str, address: SocketAddr) -> io::Result<PathBuf> {
+    let mut text = format!("server.port={}\nserver.address={}\n", address.port(), address.ip());
+    for (number, route) in launch.setup.routes.iter().enumerate() {
+        text += &match routes {
+            "services" => service(route),
+            "urls" => url(route),
+            family => gateway_route(family, number, route),
+        };
+    }
+    for limit in launch.limits.iter().filter(|limit| limit.told && !java::is_option(limit)) {
+        let _ = writeln!(text, "{}={}", limit.key, limit.value);
+    }
+    let file = launch.folder()?.join("application.properties");
+    fs::write(&file, text)?;
+    Ok(file)
+}
+
+fn service(route: &Route) -> String {
+    let servers: Vec<String> = route.servers.iter().map(ToString::to_string).collect();
+    let (name, servers) = (&route.name, servers.join(","));
+    format!(
+        "zuul.routes.{name}.path=/{name}/**\nzuul.routes.{name}.service-id={name}\nzuul.routes.{name}.strip-prefix=false\n\
+         {name}.ribbon.listOfServers={servers}\n"
+    )
+}
+
+/// A url route has one server.
+fn url(route: &Route) -> String {
+    let (name, server) = (&route.name, first(route));
+    format!(
+        "zuul.routes.{name}.path=/{name}/**\nzuul.routes.{name}.url={server}\nzuul.routes.{name}.strip-prefix=false\n"
+    )
+}
+
+fn gateway_route(family: &str, number: usize, route: &Route) -> String {
+    let key = format!("spring.cloud.gateway.server.{family}.routes[{number}]");
+    let (name, server) = (&route.name, first(route));
+    format!("{key}.id={name}\n{key}.uri={server}\n{key}.predicates[0]=Path=/{name}/**\n")
+}
+
+fn first(route: &Route) -> String {
+    route.servers.first().map(|server| format!("http://{server}")).unwrap_or_default()
+}

@@ -1,0 +1,40 @@
+//! Zuul 2: its core, with a main of our own that reads the routes from system properties.
+
+use super::{Contestant, Family, Knob, Launch, Listening, Stage, Told, java};
+use std::io;
+
+pub(super) const ZUUL2: Contestant = Contestant {
+    name: "zuul2",
+    label: "Zuul 2",
+    family: Family::Async,
+    knobs: &[KNOBS, super::spring::MEMORY],
+    find: || java::find("zuul2", 17, 25),
+    launch: run,
+};
+
+const KNOBS: &[Knob] = &[
+    Knob::new(Stage::Connections, "-Dserver.connection.max", Told::Default("20000"), Told::Default("20000")),
+    Knob::new(Stage::KeepAlive, "-Dserver.connection.max.requests", Told::Default("20000"), UNBOUNDED),
+    Knob::new(Stage::Workers, "-Dzuul.server.netty.threads.worker", PER_PROCESSOR, Told::Processors),
+    Knob::new(Stage::Isolation, "-Dzuul.origin.<service>.concurrency.max.requests", Told::Default("200"), MANY),
+    Knob::new(Stage::Upstream, "-D<service>.ribbon.MaxConnectionsPerHost", Told::Default("50"), MANY),
+    Knob::new(Stage::Upstream, "-D<service>.netty.client.perServerWaterline", Told::Default("4"), MANY),
+    Knob::new(Stage::Upstream, "-D<service>.netty.client.maxRequestsPerConnection", Told::Default("1000"), UNBOUNDED),
+    // Without it, the head and the body of a POST wait 40 ms for each other on a kept connection.
+    Knob::new(Stage::Upstream, "-D<service>.netty.client.TcpNoDelay", Told::Default("false"), Told::Value("true")),
+    Knob::new(Stage::Timeout, "-D<service>.ribbon.ReadTimeout", Told::Default("5000"), Told::Value("30000")),
+];
+
+const MANY: Told = Told::Value("20000");
+const UNBOUNDED: Told = Told::Value("2147483647");
+const PER_PROCESSOR: Told = Told::Default("one per processor");
+
+fn run(launch: &Launch<'_>) -> io::Result<Listening> {
+    java::run(launch, "zuul2", (17, 25), |address| {
+        let routes = launch.setup.routes.iter().map(|route| {
+            let servers: Vec<String> = route.servers.iter().map(ToString::to_string).collect();
+            format!("{}={}", route.name, servers.join(",")).into()
+        });
+        Ok(std::iter::once(address.port().to_string().into()).chain(routes).collect())
+    })
+}

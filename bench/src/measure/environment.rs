@@ -1,0 +1,99 @@
+//! The machine and what runs on it, as facts beside the results: figures without them mean nothing.
+
+use std::process::Command;
+
+/// Settings of the kernel that a comparison over the loopback can depend on.
+const KERNEL: &[&str] = &[
+    "net/core/somaxconn",
+    "net/ipv4/ip_local_port_range",
+    "net/ipv4/tcp_max_syn_backlog",
+    "net/ipv4/tcp_tw_reuse",
+    "net/ipv4/tcp_fin_timeout",
+    "vm/swappiness",
+];
+
+/// Programs whose versions are told, and how they tell them.
+const PROGRAMS: &[(&str, &str)] =
+    &[("wrk", "-v"), ("ab", "-V"), ("nginx", "-v"), ("haproxy", "-v"), ("java", "-version"), ("rustc", "-V")];
+
+/// Everything that can be found out, as keys and values; what is missing is said to be.
+pub(crate) fn facts() -> Vec<(String, String)> {
+    let mut facts = vec![
+        ("kernel".into(), file("/proc/sys/kernel/osrelease")),
+        ("kernel version".into(), file("/proc/sys/kernel/version")),
+        ("cpu".into(), line_of("/proc/cpuinfo", "model name")),
+        ("processors".into(), std::thread::available_parallelism().map_or("?".into(), |n| n.to_string())),
+        ("memory".into(), line_of("/proc/meminfo", "MemTotal")),
+        ("governor".into(), file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        ("cpu quota".into(), file("/sys/fs/cgroup/cpu.max")),
+        ("load before".into(), file("/proc/loadavg")),
+        ("connections in TIME_WAIT before".into(), time_wait()),
+        ("open files limit".into(), line_of("/proc/self/limits", "Max open files")),
+        ("portcullis".into(), env!("CARGO_PKG_VERSION").into()),
+        ("build".into(), if cfg!(debug_assertions) { "debug: no figures" } else { "release" }.into()),
+        ("command line".into(), std::env::args().collect::<Vec<_>>().join(" ")),
+        ("network".into(), "loopback: no loss, no distance".into()),
+        ("protocol".into(), "HTTP/1.1 with kept connections; ab: HTTP/1.0, a connection for each request".into()),
+    ];
+    facts.extend(KERNEL.iter().map(|name| (name.replace('/', "."), file(&format!("/proc/sys/{name}")))));
+    facts.extend(PROGRAMS.iter().map(|(program, flag)| (format!("version of {program}"), version(program, flag))));
+    facts
+}
+
+/// Nothing was missing: a debug build is for trying the kit out, and says so in its results.
+fn file(path: &str) -> String {
+    std::fs::read_to_string(path).map_or("not told".into(), |text| text.trim().to_owned())
+}
+
+/// The rest of the line that begins with `name`.
+fn line_of(path: &str, name: &str) -> String {
+    let text = file(path);
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.map_or("not told".into(), |rest| rest.trim_start_matches([' ', '\t', ':']).trim().to_owned())
+}
+
+/// Ports that are not free yet, from the kernel's summary of sockets.
+fn time_wait() -> String {
+    let text = file("/proc/net/sockstat");
+    let words: Vec<&str> =
+        text.lines().filter(|line| line.starts_with("TCP:")).flat_map(str::split_whitespace).collect();
+    let at = words.iter().position(|word| *word == "tw");
+    at.and_then(|at| words.get(at + 1)).map_or("not told".into(), |count| (*count).to_owned())
+}
+
+/// What a contestant says of its version; the Java originals' stands in their projects, by which they were built.
+pub(crate) fn version_of(contestant: &str) -> String {
+    match contestant {
+        "direct" => String::new(),
+        "nginx" | "haproxy" => version(contestant, "-v"),
+        _ if contestant.starts_with("portcullis") || contestant == "twin" => env!("CARGO_PKG_VERSION").into(),
+        _ => "as its pom.xml below bench/peers says".into(),
+    }
+}
+
+/// The first line that is not empty of what the program says of itself, on either output.
+fn version(program: &str, flag: &str) -> String {
+    let Ok(output) = Command::new(program).arg(flag).output() else { return "not found".into() };
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("says nothing").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_and_the_processors_are_told() {
+        let facts = facts();
+        let value = |key: &str| facts.iter().find(|(name, _)| name == key).map_or("", |(_, value)| value.as_str());
+        assert!(value("kernel").contains('.'), "{}", value("kernel"));
+        assert!(value("processors").parse::<usize>().is_ok_and(|n| n > 0));
+        assert!(value("memory").ends_with("kB"));
+        assert!(value("connections in TIME_WAIT before").parse::<u64>().is_ok());
+        let mut names: Vec<_> = facts.iter().map(|(name, _)| name).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), facts.len());
+    }
+}

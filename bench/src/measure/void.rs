@@ -1,0 +1,70 @@
+//! When a run counts for nothing.
+//!
+//! An open-loop run is void when the client or the backend may have been what was measured: when either had no time to spare, or the client
+//! was late with its own sending. A closed loop takes whatever the processors give, and on shared ones all are always busy: its rows are
+//! capacity probes, called so, and not void for that. Counts that do not add up void every run.
+
+use crate::raw::{Kind, Run};
+
+/// The most of one processor that the client's or the backend's single thread may use.
+const CPU_SHARE: f64 = 0.7;
+
+/// The client may look at one of a hundred requests so late.
+const LATENESS_MS: f64 = 10.0;
+
+/// Why the run is void; empty when it counts.
+pub(crate) fn reasons(run: &Run) -> String {
+    let mut reasons = Vec::new();
+    if !run.reconciliation.is_empty() {
+        reasons.push(run.reconciliation.clone());
+    }
+    if matches!(run.kind, Kind::Open | Kind::Poisson) {
+        let share = |cpu: Option<f64>| cpu.filter(|_| run.seconds > 0.0).map(|cpu| cpu / run.seconds);
+        for (who, cpu) in [("client", run.client_cpu_seconds), ("backend", run.backend_cpu_seconds)] {
+            if let Some(share) = share(cpu).filter(|share| *share > CPU_SHARE) {
+                reasons.push(format!("the {who} used {:.0} % of a processor", share * 100.0));
+            }
+        }
+        if let Some(late) = run.lateness_p99_ms.filter(|late| *late > LATENESS_MS) {
+            reasons.push(format!("the client was late by {late:.1} ms at 99 %"));
+        }
+    }
+    reasons.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(kind: Kind, client: f64, backend: f64, late: f64) -> Run {
+        Run {
+            kind,
+            seconds: 10.0,
+            client_cpu_seconds: Some(client),
+            backend_cpu_seconds: Some(backend),
+            lateness_p99_ms: Some(late),
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn busy_helpers_void_open_loops_only() {
+        let table = [
+            (run(Kind::Open, 6.9, 6.9, 9.9), ""),
+            (run(Kind::Open, 7.1, 0.0, 0.0), "the client used 71 % of a processor"),
+            (run(Kind::Poisson, 0.0, 8.0, 0.0), "the backend used 80 % of a processor"),
+            (run(Kind::Poisson, 0.0, 0.0, 10.5), "the client was late by 10.5 ms at 99 %"),
+            (run(Kind::Closed, 9.0, 9.0, 20.0), ""),
+            (run(Kind::Parked, 9.0, 9.0, 20.0), ""),
+            (Run { kind: Kind::Open, ..Run::default() }, ""),
+            (Run { reconciliation: "2 ended".into(), ..Run::default() }, "2 ended"),
+            (
+                Run { reconciliation: "2 ended".into(), ..run(Kind::Open, 7.1, 0.0, 0.0) },
+                "2 ended; the client used 71 % of a processor",
+            ),
+        ];
+        for (run, expected) in table {
+            assert_eq!(reasons(&run), expected);
+        }
+    }
+}

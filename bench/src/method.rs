@@ -1,0 +1,217 @@
+//! The 28 ways in which comparisons of gateways have gone wrong, and what this kit does about each. `bench method` prints them; a report
+//! carries them, so that a reader can see what a figure is worth.
+
+use crate::table::say;
+use std::io;
+
+/// One way, and the answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    /// `B01` to `B28`.
+    pub(crate) id: &'static str,
+    /// What went wrong.
+    pub(crate) fault: &'static str,
+    /// What the kit does.
+    pub(crate) answer: &'static str,
+    /// What it does not.
+    pub(crate) limit: &'static str,
+}
+
+const fn row(id: &'static str, fault: &'static str, answer: &'static str, limit: &'static str) -> Answer {
+    Answer { id, fault, answer, limit }
+}
+
+/// All of them, in their order.
+pub(crate) const ANSWERS: &[Answer] = &[
+    row(
+        "B01",
+        "A closed loop waits with the server: a pause costs one sample a connection.",
+        "Verdicts come from open loops, constant and Poisson; latency counts from when a request was due. wrk and ab are kept, as capacity probes.",
+        "",
+    ),
+    row(
+        "B02",
+        "Corrected latencies are invented afterwards.",
+        "Nothing is filled in: requests are scheduled, sent, recorded. From the due time and from the send time are two columns with two names.",
+        "",
+    ),
+    row(
+        "B03",
+        "An HTTP/1.0 client measures a corner of one contestant.",
+        "HTTP/1.1 everywhere, but for ab in seed2, which is HTTP/1.0 as its author's was, and says so.",
+        "",
+    ),
+    row(
+        "B04",
+        "Without kept connections the handshake is measured.",
+        "Connections are kept; the backend's count of accepted ones is a column, so reuse is seen and not assumed. ab in seed2 reuses none.",
+        "Reuse at the client's side is not switched off elsewhere.",
+    ),
+    row(
+        "B05",
+        "One contestant alone opens a connection upstream for each request.",
+        "Stock and equalised are two sets: nginx's stock file has no upstream reuse, its equalised one has; accepted connections are counted.",
+        "",
+    ),
+    row(
+        "B06",
+        "Client, proxy and backend fight for the same processors.",
+        "Their processor time is three columns; closed loops on shared processors are called capacity probes; open loops are void when client or backend had no time to spare.",
+        "Roles are not pinned: on two processors that would starve one of them.",
+    ),
+    row(
+        "B07",
+        "The load generator was the limit.",
+        "An open-loop run is void when the client used over 70 % of a processor, or looked at one of a hundred requests more than 10 ms late. Its thread has a better priority where that is allowed.",
+        "",
+    ),
+    row(
+        "B08",
+        "The backend was the limit.",
+        "`direct` is its ceiling in every cell; an open-loop run is void when it used over 70 % of a processor.",
+        "",
+    ),
+    row(
+        "B09",
+        "Errors were left out, or counted as requests.",
+        "Each scheduled request ends as one of eight; their sum is the schedule, and is reconciled with the gateway's and the backend's counters. Timeouts enter the distribution at their value.",
+        "wrk tells kinds of errors, not what became of each request.",
+    ),
+    row(
+        "B10",
+        "Fast refusals look like throughput.",
+        "The headline is goodput: 2xx with a body of the right length. Refusals stand beside it by reason.",
+        "The body's length is checked, not each octet.",
+    ),
+    row(
+        "B11",
+        "Ports run out, and the server is blamed.",
+        "Connections are kept, so few ports are used; the range and the number in TIME_WAIT before the start are recorded, failed connects counted.",
+        "",
+    ),
+    row(
+        "B12",
+        "No warm-up, or for one only.",
+        "The same for all: windows of the measured load until two agree within 3 %, bounded; every window is in windows.csv.",
+        "Whether it settled is a column, not a condition. `quick` bounds it at four seconds, too few for a JVM.",
+    ),
+    row(
+        "B13",
+        "Too short, once.",
+        "`all` has five rounds and tells medians with their spread; every run's row is kept. `quick` is labelled as no verdict.",
+        "Cells last 10 to 30 s; --seconds makes them longer. seed0 repeats itself, so it has one round.",
+    ),
+    row(
+        "B14",
+        "A fixed order, and state left over.",
+        "ABBA order, and in `all` a fresh process of contestant and backend for each run, but for seed0, whose point is a warm one.",
+        "There is no pause to cool down.",
+    ),
+    row(
+        "B15",
+        "Somebody's defaults against somebody else's.",
+        "Stock and equalised are never mixed; every limit in the path is printed and kept in contestants.csv.",
+        "",
+    ),
+    row(
+        "B16",
+        "A concurrency at which the models cannot differ.",
+        "`sweep` takes rate x delay across the number of threads and names the product in each cell.",
+        "",
+    ),
+    row(
+        "B17",
+        "A toy backend.",
+        "Delays of 0 to 2000 ms and with a heavy tail, bodies of 0.1 to 100 kB, uploads, a slow service beside a fast one.",
+        "No TLS, no streaming of unknown length.",
+    ),
+    row(
+        "B18",
+        "Features differ.",
+        "portcullis and its twin are asked the same requests before they are measured; a difference is printed as not like for like.",
+        "Others are looked at by hand: their limits and files are printed.",
+    ),
+    row(
+        "B19",
+        "Another component or version than the name says.",
+        "Real programs, their versions recorded; the Java originals are built from pinned coordinates in bench/peers.",
+        "",
+    ),
+    row(
+        "B20",
+        "Averages only.",
+        "p50 to p99.9 and the longest, from a whole histogram of each run; percentiles of runs are never averaged, their median is told.",
+        "wrk and ab tell fewer percentiles.",
+    ),
+    row(
+        "B21",
+        "The harness measures itself.",
+        "The open loop is one thread with one epoll and no lock; its lateness and processor time are columns.",
+        "",
+    ),
+    row(
+        "B22",
+        "Containers hide processors.",
+        "Plain processes with explicit worker counts; the quota, if any, is recorded.",
+        "",
+    ),
+    row(
+        "B23",
+        "The network was the limit.",
+        "Loopback only, and called so.",
+        "No loss and no distance: what depends on them is not shown.",
+    ),
+    row(
+        "B24",
+        "The environment is not told.",
+        "environment.csv: kernel, processor, quota, limits, sysctls, versions, load before, seeds, command line.",
+        "",
+    ),
+    row(
+        "B25",
+        "No base line.",
+        "`direct` takes part in `core` and, in `all`, in every scenario; processor seconds for a thousand requests are a column.",
+        "",
+    ),
+    row(
+        "B26",
+        "Starved connections vanish in the total.",
+        "In an open loop each request has its own latency, so a connection that is never served is a timeout in the distribution; `sweep` and `overload` have more requests than threads.",
+        "There is no index of fairness by connection.",
+    ),
+    row(
+        "B27",
+        "Only throughput is compared.",
+        "`idle` tells threads and memory of 0 to 10,000 parked connections; `isolation` and `overload` tell behaviour; processor time is in every row.",
+        "",
+    ),
+    row(
+        "B28",
+        "Overload and recovery are not tested.",
+        "`overload` goes to 150 % of the knee and back, and tells the time until goodput is back; the backend's count shows what retries multiply.",
+        "",
+    ),
+];
+
+/// Prints them.
+pub(crate) fn print() -> io::Result<()> {
+    for Answer { id, fault, answer, limit } in ANSWERS {
+        say(&format!("{id}  {fault}\n     {answer}"));
+        if !limit.is_empty() {
+            say(&format!("     But: {limit}"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_of_the_twenty_eight_has_an_answer() {
+        let ids: Vec<String> = ANSWERS.iter().map(|answer| answer.id.to_owned()).collect();
+        assert_eq!(ids, (1..=28).map(|n| format!("B{n:02}")).collect::<Vec<_>>());
+        assert!(ANSWERS.iter().all(|answer| !answer.fault.is_empty() && !answer.answer.is_empty()));
+    }
+}

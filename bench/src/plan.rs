@@ -1,0 +1,155 @@
+//! In which order what is measured, and how long that will take: known before anything starts.
+
+use crate::measure::order::turns;
+use crate::raw::Configuration;
+use crate::scenario::{Cell, Effort, Group, Scenario};
+use std::time::Duration;
+
+/// How long a native program and a JVM take until they answer, and what a run costs besides its load.
+const NATIVE_START: Duration = Duration::from_millis(500);
+const JVM_START: Duration = Duration::from_secs(7);
+const AROUND: Duration = Duration::from_millis(300);
+
+/// How long portcullis and its twin are compared before each scenario, or once in a glance.
+const PARITY: Duration = Duration::from_secs(4);
+
+/// Cells of a group on one contestant in one round.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Task<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) group: &'a Group,
+    /// All of the group's, or one of them.
+    pub(crate) cells: &'a [Cell],
+    pub(crate) contestant: &'static str,
+    pub(crate) configuration: Configuration,
+    pub(crate) round: u32,
+    /// From 1, within the round.
+    pub(crate) position: u32,
+}
+
+impl Task<'_> {
+    /// Whether one process can serve both.
+    pub(crate) fn shares_process_with(&self, other: &Task<'_>) -> bool {
+        let key = |task: &Task<'_>| {
+            let Group { workers, services, fresh, .. } = task.group;
+            let own = fresh.then_some(task.scenario.name);
+            (task.contestant, task.configuration, task.round, *workers, *services, own)
+        };
+        key(self) == key(other) && self.group.overrides == other.group.overrides
+    }
+}
+
+/// Every task in its order: by groups with ABBA turns in each, or, where time is short, by contestants, so that one process serves as much
+/// as it can.
+pub(crate) fn tasks<'a>(
+    scenarios: &'a [Scenario],
+    contestants: &[&'static str],
+    configuration: Option<Configuration>,
+    effort: &Effort,
+) -> Vec<Task<'a>> {
+    let mut tasks = Vec::new();
+    for scenario in scenarios {
+        for group in &scenario.groups {
+            let takes_part = |name: &&&'static str| {
+                group.has(name) && (scenario.contestants.is_empty() || scenario.contestants.contains(name))
+            };
+            let parties: Vec<&'static str> = contestants.iter().filter(takes_part).copied().collect();
+            for wanted in group.configurations.iter().filter(|it| configuration.is_none_or(|only| only == **it)) {
+                for cells in together(group, effort) {
+                    let task = |contestant, round, position| Task {
+                        scenario,
+                        group,
+                        cells,
+                        contestant,
+                        configuration: *wanted,
+                        round,
+                        position,
+                    };
+                    tasks.extend(in_turns(&parties, *wanted, rounds(group, effort), task));
+                }
+            }
+        }
+    }
+    if effort.quick { gathered(tasks, contestants) } else { tasks }
+}
+
+/// The group's cells, in parts that have a process of their own.
+fn together<'a>(group: &'a Group, effort: &Effort) -> Vec<&'a [Cell]> {
+    let one = effort.quick || group.sequence;
+    if one { vec![&group.cells] } else { group.cells.iter().map(std::slice::from_ref).collect() }
+}
+
+fn rounds(group: &Group, effort: &Effort) -> u32 {
+    let own = group.rounds.filter(|_| effort.rounds.is_none() && !effort.quick);
+    own.unwrap_or(effort.rounds())
+}
+
+fn in_turns<'a>(
+    parties: &[&'static str],
+    configuration: Configuration,
+    rounds: u32,
+    task: impl Fn(&'static str, u32, u32) -> Task<'a>,
+) -> Vec<Task<'a>> {
+    let mut tasks = Vec::new();
+    for round in 1..=rounds {
+        let order = turns(parties.len(), round).into_iter().map(|turn| parties[turn]);
+        // Without a proxy there are no limits to choose.
+        let order = order.filter(|name| *name != "direct" || configuration == Configuration::Equalised);
+        tasks.extend(order.zip(1..).map(|(contestant, position)| task(contestant, round, position)));
+    }
+    tasks
+}
+
+/// The same tasks, those that can share a process behind each other.
+fn gathered<'a>(mut tasks: Vec<Task<'a>>, contestants: &[&'static str]) -> Vec<Task<'a>> {
+    let rank = |task: &Task<'_>| {
+        let contestant = contestants.iter().position(|name| *name == task.contestant);
+        (
+            task.round,
+            contestant,
+            task.configuration,
+            task.group.workers,
+            task.group.services.len(),
+            task.group.fresh,
+            task.group.overrides.clone(),
+        )
+    };
+    tasks.sort_by_cached_key(rank);
+    tasks
+}
+
+/// How long the task takes at most, as far as its warm-up goes; `first` says whether its process is new.
+pub(crate) fn lasts(task: &Task<'_>, effort: &Effort, first: bool) -> Duration {
+    let is_java = ["zuul", "gateway-"].iter().any(|prefix| task.contestant.starts_with(prefix));
+    let start = if is_java { JVM_START } else { NATIVE_START };
+    let cell = |(n, cell): (usize, &Cell)| {
+        let patience = effort.patience(first && n == 0);
+        cell.lasts() + patience.window * patience.most + AROUND
+    };
+    let cells: Duration = task.cells.iter().enumerate().map(cell).sum();
+    if first { start + cells } else { cells }
+}
+
+/// How long each of the tasks takes.
+pub(crate) fn durations(tasks: &[Task<'_>], effort: &Effort) -> Vec<Duration> {
+    let first = |n: usize| n == 0 || !effort.quick || !tasks[n].shares_process_with(&tasks[n - 1]);
+    let of_twin = |task: &Task<'_>| task.contestant == "twin";
+    let same = |a: &Task<'_>, b: &Task<'_>| effort.quick || a.scenario.name == b.scenario.name;
+    let compares = |n: usize| of_twin(&tasks[n]) && !tasks[..n].iter().any(|it| of_twin(it) && same(it, &tasks[n]));
+    let all = (0..tasks.len())
+        .map(|n| lasts(&tasks[n], effort, first(n)) + if compares(n) { PARITY } else { Duration::ZERO });
+    all.collect()
+}
+
+/// `1 h 5 min`, `3 min 20 s`, `20 s`.
+pub(crate) fn in_words(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, min, s) => format!("{min} min {s} s"),
+        (h, min, _) => format!("{h} h {min} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! Orders and durations of plans.
+
+use super::*;
+use crate::contestant;
+use crate::scenario;
+
+fn everybody() -> Vec<&'static str> {
+    contestant::all().map(|contestant| contestant.name).collect()
+}
+
+fn total(effort: &Effort) -> Duration {
+    let scenarios = scenario::all(effort);
+    durations(&tasks(&scenarios, &everybody(), None, effort), effort).iter().sum()
+}
+
+#[test]
+fn a_glance_at_everything_takes_fifteen_minutes_at_most() {
+    let planned = total(&Effort::QUICK);
+    assert!(planned < Duration::from_secs(15 * 60), "{}", in_words(planned));
+}
+
+#[test]
+fn a_verdict_takes_hours_and_can_be_shortened() {
+    let whole = total(&Effort::ALL);
+    assert!((2..24).contains(&(whole.as_secs() / 3600)), "{}", in_words(whole));
+    let short = total(&Effort { seconds: Some(1.0), rounds: Some(1), ..Effort::ALL });
+    assert!(short * 5 < whole, "{}", in_words(short));
+}
+
+#[test]
+fn rounds_go_forwards_and_backwards() {
+    let effort = Effort { rounds: Some(2), ..Effort::ALL };
+    let scenarios: Vec<Scenario> = scenario::all(&effort).into_iter().filter(|it| it.name == "tail").collect();
+    let order: Vec<_> = tasks(&scenarios, &["nginx", "portcullis", "twin"], None, &effort)
+        .iter()
+        .map(|task| (task.contestant, task.round, task.position))
+        .collect();
+    let forwards = [("nginx", 1, 1), ("portcullis", 1, 2), ("twin", 1, 3)];
+    let backwards = [("twin", 2, 1), ("portcullis", 2, 2), ("nginx", 2, 3)];
+    // Each of its two cells in both rounds.
+    assert_eq!(order, [forwards, backwards, forwards, backwards].concat());
+}
+
+#[test]
+fn in_a_glance_a_contestant_has_one_process_for_each_setup() {
+    let effort = Effort::QUICK;
+    let scenarios = scenario::all(&effort);
+    let tasks = tasks(&scenarios, &everybody(), None, &effort);
+    let mut seen: Vec<&Task<'_>> = Vec::new();
+    for (n, task) in tasks.iter().enumerate() {
+        if n > 0 && task.shares_process_with(&tasks[n - 1]) {
+            continue;
+        }
+        assert!(!seen.iter().any(|earlier| earlier.shares_process_with(task)), "{} twice", task.contestant);
+        seen.push(task);
+    }
+    assert!(seen.len() < tasks.len());
+}
+
+#[test]
+fn for_a_verdict_each_cell_has_a_process_of_its_own_but_for_sequences() {
+    let effort = Effort::ALL;
+    let scenarios = scenario::all(&effort);
+    for task in tasks(&scenarios, &["portcullis"], None, &effort) {
+        let cells = if task.scenario.name == "seed0" { 4 } else { 1 };
+        assert_eq!(task.cells.len(), cells, "{}", task.scenario.name);
+    }
+    let of_seed0 = |rounds| {
+        let effort = Effort { rounds, ..effort };
+        tasks(&scenarios, &["twin"], None, &effort).iter().filter(|task| task.scenario.name == "seed0").count()
+    };
+    assert_eq!((of_seed0(None), of_seed0(Some(3))), (1, 3), "it repeats itself, unless told otherwise");
+}
+
+#[test]
+fn one_configuration_can_be_chosen_and_no_proxy_has_none() {
+    let effort = Effort::ALL;
+    let scenarios: Vec<Scenario> = scenario::all(&effort).into_iter().filter(|it| it.name == "seed1").collect();
+    let stock = tasks(&scenarios, &["direct", "nginx"], Some(Configuration::Stock), &effort);
+    assert!(!stock.is_empty());
+    assert!(stock.iter().all(|task| task.contestant == "nginx" && task.configuration == Configuration::Stock));
+}
+
+#[test]
+fn a_group_may_be_for_some_only() {
+    let effort = Effort::ALL;
+    let scenarios: Vec<Scenario> = scenario::all(&effort).into_iter().filter(|it| it.name == "seed3").collect();
+    let tasks = tasks(&scenarios, &everybody(), None, &effort);
+    let nginx = |task: &&Task<'_>| task.group.cells[0].name.starts_with("nginx,");
+    assert!(tasks.iter().filter(nginx).count() > 0);
+    assert!(tasks.iter().filter(nginx).all(|task| task.contestant == "nginx"));
+}
+
+#[test]
+fn times_are_told_in_words() {
+    let table = [(20, "20 s"), (200, "3 min 20 s"), (3900, "1 h 5 min")];
+    for (seconds, words) in table {
+        assert_eq!(in_words(Duration::from_secs(seconds)), words);
+    }
+}

@@ -1,0 +1,186 @@
+//! One run as a row: what was asked, what became of each request, how long it took and what it cost.
+//!
+//! A run is one contestant under one load in one round. What a tool does not tell is empty, never zero: wrk has no schedule, and a closed
+//! loop has no intended send times. Counts are of the measured time alone, without the warm-up, unless the field says otherwise.
+
+use super::tally::Tally;
+use serde::{Deserialize, Serialize};
+
+/// A row of `runs.csv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Run {
+    /// Unique within one directory of results; rows of `latencies.csv` and `windows.csv` name it.
+    pub(crate) id: u32,
+    /// The scenario's name: `seed0`, `sweep`.
+    pub(crate) scenario: String,
+    /// The cell within the scenario: `static c200`, `rate 500 delay 100`.
+    pub(crate) cell: String,
+    /// Who was measured; `direct` is the backend without a proxy.
+    pub(crate) contestant: String,
+    /// With which limits.
+    pub(crate) configuration: Configuration,
+    /// From 1.
+    pub(crate) round: u32,
+    /// When its turn came within the round, from 1; even rounds go backwards (ABBA).
+    pub(crate) position: u32,
+    /// When the measured time began, UTC, RFC 3339.
+    pub(crate) started: String,
+    /// How long was measured, without the warm-up.
+    pub(crate) seconds: f64,
+    /// How long the warm-up took; windows of it stand in `windows.csv`.
+    pub(crate) warm_up_seconds: f64,
+    /// Whether the warm-up's last two windows agreed; empty when there was no warm-up.
+    pub(crate) warmed_up: Option<bool>,
+    /// How requests were brought.
+    pub(crate) kind: Kind,
+    /// Who brought them: `wrk`, `ab`, `bench`.
+    pub(crate) tool: String,
+    /// Connections: of the closed loop, or the most that an open loop may open, or those that are parked.
+    pub(crate) connections: u64,
+    /// Requests a second that were scheduled; empty for a closed loop.
+    pub(crate) offered_per_second: Option<f64>,
+    /// What the backend waits before it answers, in milliseconds: the mean where it varies.
+    pub(crate) delay_ms: f64,
+    /// Octets of each answer's body.
+    pub(crate) body_octets: u64,
+    /// Octets of each request's body.
+    pub(crate) upload_octets: u64,
+
+    /// Requests that the schedule held; empty for a closed loop. The sum of the eight counts from `ok` to `unsent`.
+    pub(crate) scheduled: Option<u64>,
+    /// Requests that were written to a connection; empty where the tool does not tell.
+    pub(crate) sent: Option<u64>,
+    /// 2xx with the whole body: goodput.
+    pub(crate) ok: u64,
+    /// Answers with `X-Gateway-Reason`, by that word.
+    pub(crate) refused: Tally,
+    /// Other answers that are not 2xx.
+    pub(crate) non_2xx: u64,
+    /// Answers whose body was not what was asked for.
+    pub(crate) wrong_body: u64,
+    /// Connections that could not be opened.
+    pub(crate) connect_errors: u64,
+    /// Connections that ended before the answer did; reads and writes that failed.
+    pub(crate) socket_errors: u64,
+    /// Requests without an answer in time.
+    pub(crate) timeouts: u64,
+    /// Requests that were due and never written, since no connection was free or time was up.
+    pub(crate) unsent: u64,
+
+    /// Answers a second, of any status.
+    pub(crate) requests_per_second: f64,
+    /// [`Run::ok`] a second.
+    pub(crate) goodput: f64,
+    /// Median latency in milliseconds; in an open loop from the intended send time, timeouts included at their value.
+    pub(crate) p50_ms: Option<f64>,
+    /// The same at 90 %.
+    pub(crate) p90_ms: Option<f64>,
+    /// The same at 99 %.
+    pub(crate) p99_ms: Option<f64>,
+    /// The same at 99.9 %.
+    pub(crate) p999_ms: Option<f64>,
+    /// The longest.
+    pub(crate) max_ms: Option<f64>,
+    /// Median from the actual send time: the service time, which says nothing of waiting before it.
+    pub(crate) service_p50_ms: Option<f64>,
+    /// The same at 99 %.
+    pub(crate) service_p99_ms: Option<f64>,
+    /// How late the client itself woke for a request, at 99 %: waiting for a connection is not its lateness.
+    pub(crate) lateness_p99_ms: Option<f64>,
+
+    /// The contestant's processor time in user mode, in seconds.
+    pub(crate) user_seconds: Option<f64>,
+    /// The same in the kernel.
+    pub(crate) system_seconds: Option<f64>,
+    /// Both, for a thousand answers.
+    pub(crate) cpu_per_thousand: Option<f64>,
+    /// The load generator's processor time, user and kernel.
+    pub(crate) client_cpu_seconds: Option<f64>,
+    /// The backend's.
+    pub(crate) backend_cpu_seconds: Option<f64>,
+    /// Share of all processors that was busy, from 0 to 1, with whatever.
+    pub(crate) machine_busy: Option<f64>,
+    /// Context switches of the contestant that it asked for, by waiting.
+    pub(crate) voluntary_switches: Option<u64>,
+    /// Those that the kernel forced on it.
+    pub(crate) involuntary_switches: Option<u64>,
+    /// The most memory that was resident, in KiB, since the process started.
+    pub(crate) peak_rss_kb: Option<u64>,
+    /// Resident at the end of the run, in KiB.
+    pub(crate) rss_kb: Option<u64>,
+    /// The most threads that were seen.
+    pub(crate) threads: Option<u64>,
+    /// The most open files that were seen.
+    pub(crate) open_files: Option<u64>,
+
+    /// Requests that the backend counted, warm-up left out.
+    pub(crate) backend_requests: Option<u64>,
+    /// Connections that the backend accepted meanwhile.
+    pub(crate) backend_connections: Option<u64>,
+    /// Requests that the gateway counted, for those that tell.
+    pub(crate) gateway_requests: Option<u64>,
+    /// Those of them that it refused or failed, by its own counters.
+    pub(crate) gateway_refused: Option<Tally>,
+    /// What follows from comparing the three: empty when they agree or nobody tells.
+    pub(crate) reconciliation: String,
+    /// Time from the end of the overload until goodput was back, in milliseconds; only `overload` has it.
+    pub(crate) recovery_ms: Option<f64>,
+    /// Why the run counts for nothing; empty when it counts.
+    pub(crate) void: String,
+}
+
+impl Run {
+    /// Whether verdicts may use it.
+    pub(crate) fn counts(&self) -> bool {
+        self.void.is_empty()
+    }
+
+    /// Requests that got an answer of whatever kind.
+    pub(crate) fn answered(&self) -> u64 {
+        self.ok + self.refused.total() + self.non_2xx + self.wrong_body
+    }
+
+    /// Requests that did not end as their client hoped, those that were never sent included.
+    pub(crate) fn failed(&self) -> u64 {
+        self.refused.total()
+            + self.non_2xx
+            + self.wrong_body
+            + self.connect_errors
+            + self.socket_errors
+            + self.timeouts
+            + self.unsent
+    }
+
+    /// The contestant's processor seconds, user and kernel.
+    pub(crate) fn cpu_seconds(&self) -> Option<f64> {
+        Some(self.user_seconds? + self.system_seconds?)
+    }
+}
+
+/// With which limits a contestant runs.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum,
+)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Configuration {
+    /// As it comes.
+    Stock,
+    /// Every limit in its path raised to the same values as the others'.
+    #[default]
+    Equalised,
+}
+
+/// How requests are brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// Each connection sends its next request when the last was answered: a capacity probe.
+    #[default]
+    Closed,
+    /// At a constant rate, whatever becomes of the requests.
+    Open,
+    /// At random times with a constant mean rate, whatever becomes of the requests.
+    Poisson,
+    /// No load: connections stand idle, and memory and threads are looked at.
+    Parked,
+}

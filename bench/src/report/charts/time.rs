@@ -1,0 +1,54 @@
+//! What happened when: right answers and failures over the time of a run.
+
+use super::{Axis, Cell, Plot, Scale, Series, line, word};
+use crate::measure::statistics::Summary;
+use crate::raw::{Data, Run, Window};
+
+/// Which side of the same requests is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TwoSides {
+    /// Right answers.
+    Good,
+    /// Refusals and failures.
+    Failed,
+}
+
+impl TwoSides {
+    fn of(self, window: &Window) -> f64 {
+        match self {
+            Self::Good => window.goodput,
+            Self::Failed => window.failed_per_second,
+        }
+    }
+
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Good => ("Right answers over time", "right answers a second"),
+            Self::Failed => ("Refusals and failures over time", "refusals and failures a second"),
+        }
+    }
+}
+
+/// A line for each contestant: at each time the median of its rounds, the warm-up left out.
+pub(crate) fn over_time(scenario: &str, cell: &Cell<'_>, data: &Data, side: TwoSides) -> Plot {
+    let (name, unit) = side.words();
+    let title = format!("{name}: {scenario}, {}, {}", cell.name, word(cell.configuration));
+    let (x, y) = (Axis::new("time, s", Scale::Linear), Axis::new(unit, Scale::Linear));
+    let one = |name: &&str| line(name, points(&cell.valid(name), data, side));
+    let series: Vec<Series> = cell.contestants().iter().map(one).filter(|series| !series.points.is_empty()).collect();
+    Plot { series, ..Plot::new(title, x, y) }
+}
+
+fn points(runs: &[&Run], data: &Data, side: TwoSides) -> Vec<(f64, f64)> {
+    let mut points: Vec<(f64, Vec<f64>)> = Vec::new();
+    let of_runs = data.windows.iter().filter(|window| runs.iter().any(|run| run.id == window.run));
+    for window in of_runs.filter(|window| window.phase != "warm-up") {
+        match points.iter_mut().find(|(at, _)| *at == window.at_seconds) {
+            Some((_, values)) => values.push(side.of(window)),
+            None => points.push((window.at_seconds, vec![side.of(window)])),
+        }
+    }
+    points.sort_by(|(left, _), (right, _)| left.total_cmp(right));
+    let median = |(at, values): (f64, Vec<f64>)| Some((at, Summary::of(values)?.median));
+    points.into_iter().filter_map(median).collect()
+}

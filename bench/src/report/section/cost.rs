@@ -1,0 +1,122 @@
+//! What it cost: processor time, context switches, memory, threads, files; who else was busy; and whether the counts agree.
+
+use super::{columns, rows, summary};
+use crate::raw::Run;
+use crate::report::document::Table;
+use crate::report::numbers::{NOT_TOLD, middle, percent, short, spread};
+use crate::report::pairs::Cell;
+
+const COLUMNS: &[&str] = &[
+    "CPU s per 1000 answers",
+    "of it in the kernel",
+    "switches per answer, waiting",
+    "switches per answer, forced",
+    "peak memory MB",
+    "memory at the end MB",
+    "threads",
+    "open files",
+    "upstream requests per answer",
+    "upstream connections",
+    "client CPU",
+    "backend CPU",
+    "machine busy",
+    "client late at 99 % ms",
+    "warm",
+    "counts",
+];
+
+/// The table of a scenario.
+pub(super) fn table(cells: &[Cell<'_>]) -> Table {
+    let caption = "What it cost: medians of the valid rounds (lowest..highest for processor time and memory). CPU of client and backend in \
+                   parts of one processor, of the machine in parts of all";
+    Table::new(caption, &columns(COLUMNS)).with(rows(cells, row)).without_untold()
+}
+
+fn row(cell: &Cell<'_>, contestant: &str) -> Vec<String> {
+    let runs = cell.valid(contestant);
+    let told = |of: fn(&Run) -> Option<f64>| middle(summary(&runs, of));
+    let part = |of: fn(&Run) -> Option<f64>| summary(&runs, of).map_or(NOT_TOLD.into(), |it| percent(it.median));
+    vec![
+        spread(summary(&runs, |run| run.cpu_per_thousand)),
+        part(|run| Some(run.system_seconds? / run.cpu_seconds().filter(|all| *all > 0.0)?)),
+        told(|run| per_answer(run, run.voluntary_switches)),
+        told(|run| per_answer(run, run.involuntary_switches)),
+        spread(summary(&runs, |run| Some(run.peak_rss_kb? as f64 / 1024.0))),
+        spread(summary(&runs, |run| Some(run.rss_kb? as f64 / 1024.0))),
+        count(&runs, |run| run.threads),
+        count(&runs, |run| run.open_files),
+        told(|run| per_answer(run, run.backend_requests)),
+        count(&runs, |run| run.backend_connections),
+        part(|run| share(run, run.client_cpu_seconds)),
+        part(|run| share(run, run.backend_cpu_seconds)),
+        part(|run| run.machine_busy),
+        told(|run| run.lateness_p99_ms),
+        warm(&cell.of(contestant)),
+        counts(&cell.of(contestant)),
+    ]
+}
+
+fn per_answer(run: &Run, count: Option<u64>) -> Option<f64> {
+    let answered = Some(run.answered()).filter(|answered| *answered > 0)?;
+    Some(count? as f64 / answered as f64)
+}
+
+fn share(run: &Run, cpu: Option<f64>) -> Option<f64> {
+    cpu.filter(|_| run.seconds > 0.0).map(|cpu| cpu / run.seconds)
+}
+
+/// Whole things are told wholly.
+fn count(runs: &[&Run], of: fn(&Run) -> Option<u64>) -> String {
+    let whole = |median: f64| if median < 10_000.0 { format!("{median:.0}") } else { short(median) };
+    summary(runs, |run| of(run).map(|count| count as f64)).map_or(NOT_TOLD.into(), |it| whole(it.median))
+}
+
+/// In how many rounds the warm-up settled.
+fn warm(runs: &[&Run]) -> String {
+    let told: Vec<bool> = runs.iter().filter_map(|run| run.warmed_up).collect();
+    let settled = told.iter().filter(|settled| **settled).count();
+    if told.is_empty() { NOT_TOLD.into() } else { format!("{settled} of {}", told.len()) }
+}
+
+/// In how many rounds the client's, the gateway's and the backend's counts agreed.
+fn counts(runs: &[&Run]) -> String {
+    let tells =
+        |run: &&&Run| run.scheduled.is_some() || run.gateway_requests.is_some() || run.backend_requests.is_some();
+    let told: Vec<_> = runs.iter().filter(tells).collect();
+    let agree = told.iter().filter(|run| run.reconciliation.is_empty()).count();
+    match told.len() {
+        0 => "nobody tells".into(),
+        all if all == agree => "agree".into(),
+        all => format!("agree in {agree} of {all}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_agree_or_do_not_or_nobody_tells() {
+        let told = Run { backend_requests: Some(1), ..Run::default() };
+        let faulty = Run { reconciliation: "2 ended".into(), ..told.clone() };
+        let table: [(&[&Run], &str); 4] = [
+            (&[&Run::default()], "nobody tells"),
+            (&[&told, &told], "agree"),
+            (&[&told, &faulty], "agree in 1 of 2"),
+            (&[], "nobody tells"),
+        ];
+        for (runs, expected) in table {
+            assert_eq!(counts(runs), expected);
+        }
+    }
+
+    #[test]
+    fn what_nobody_tells_is_not_zero() {
+        let run = Run { ok: 1000, voluntary_switches: Some(2500), ..Run::default() };
+        assert_eq!(per_answer(&run, run.voluntary_switches), Some(2.5));
+        assert_eq!(per_answer(&run, run.involuntary_switches), None);
+        assert_eq!(per_answer(&Run::default(), Some(1)), None);
+        assert_eq!(warm(&[&run]), NOT_TOLD);
+        assert_eq!(warm(&[&Run { warmed_up: Some(false), ..run }]), "0 of 1");
+    }
+}

@@ -1,0 +1,154 @@
+//! What stands around the scenarios: what this is, who took part with which limits, which runs are void, the machine, the method.
+
+use super::is_quick;
+use crate::contestant;
+use crate::method::{ANSWERS, Answer};
+use crate::raw::{Configuration, Data, Participant};
+use crate::report::charts::word;
+use crate::report::document::{Document, Table};
+use crate::report::numbers::NOT_TOLD;
+use crate::report::pairs::{label, place};
+
+/// What this is, and whether it may be used for anything.
+pub(super) fn opening(document: &mut Document, data: &Data) {
+    if is_quick(data) {
+        document.warning("Not a verdict: a quick measurement with short cells. It shows how the kit works and about where figures lie.");
+    }
+    if data.fact("build").is_some_and(|build| build.starts_with("debug")) {
+        document.warning("The kit was built for debugging: these figures mean nothing.");
+    }
+    let (all, void) = (data.runs.len(), data.runs.iter().filter(|run| !run.counts()).count());
+    document.paragraph(format!(
+        "{all} runs, {void} of them void. Everything ran on one machine, over the loopback, so only ratios within this report mean \
+         anything. Raw data: runs.csv, latencies.csv, windows.csv, contestants.csv, environment.csv beside this file."
+    ));
+}
+
+/// Who took part, who is missing, who does something else.
+pub(super) fn participants(document: &mut Document, data: &Data) {
+    document.heading(2, "Who took part");
+    let mut here: Vec<&Participant> = data.participants.iter().collect();
+    here.sort_by_key(|it| (place(&it.contestant), it.configuration));
+    let (missing, here): (Vec<_>, Vec<_>) = here.into_iter().partition(|it| !it.missing.is_empty());
+    let row = |it: &&Participant| {
+        let family = contestant::named(&it.contestant).map_or(NOT_TOLD.into(), |it| it.family.to_string());
+        vec![label(&it.contestant).into(), family, word(it.configuration).into(), or_dash(&it.version)]
+    };
+    let table = Table::new("Contestants", &["contestant", "model", "limits", "version"]);
+    document.table(table.with(here.iter().map(row)));
+    let row = |it: &&Participant| vec![label(&it.contestant).into(), it.missing.clone()];
+    document.table(Table::new("Missing", &["contestant", "why, and how to get it"]).with(missing.iter().map(row)));
+    parity(document, data);
+}
+
+fn parity(document: &mut Document, data: &Data) {
+    let facts = data.environment.iter().filter_map(|fact| Some((fact.key.strip_prefix("parity ")?, &fact.value)));
+    let mut rows: Vec<Vec<String>> =
+        facts.map(|(when, said)| vec![format!("portcullis and its twin, {when}"), said.clone()]).collect();
+    let noted = data.participants.iter().filter(|it| !it.parity.is_empty());
+    rows.extend(
+        noted.map(|it| vec![format!("{}, {}", label(&it.contestant), word(it.configuration)), it.parity.clone()]),
+    );
+    document.table(Table::new("Whether they do the same", &["who", "what the probe found"]).with(rows));
+}
+
+fn or_dash(text: &str) -> String {
+    if text.is_empty() { NOT_TOLD.into() } else { text.into() }
+}
+
+/// Every run that counts for nothing, and why.
+pub(super) fn void_runs(document: &mut Document, data: &Data) {
+    document.heading(2, "Void runs");
+    let void = data.runs.iter().filter(|run| !run.counts());
+    let row = |run: &crate::raw::Run| {
+        let names = [run.scenario.clone(), run.cell.clone(), word(run.configuration).into()];
+        [names.to_vec(), vec![label(&run.contestant).into(), run.round.to_string(), run.void.clone()]].concat()
+    };
+    let table =
+        Table::new("Runs that count for nothing", &["scenario", "cell", "limits", "contestant", "round", "why"]);
+    let table = table.with(void.map(row));
+    if table.rows.is_empty() {
+        document.paragraph("None.");
+    }
+    document.table(table);
+}
+
+/// Every limit in each path, as it comes and equalised.
+pub(super) fn limits(document: &mut Document, data: &Data) {
+    document.heading(2, "Limits, side by side");
+    document.paragraph(
+        "As they were when a contestant was first started. What a scenario sets besides (threads, semaphores, pools, nginx's workers) stands \
+         in its section or in the cell's name.",
+    );
+    let mut names: Vec<&str> = data.participants.iter().map(|it| it.contestant.as_str()).collect();
+    names.sort_by_key(|name| place(name));
+    names.dedup();
+    for name in names {
+        let table = Table::new(format!("Limits of {}", label(name)), &["limit", "stock", "equalised"]);
+        document.table(table.with(side_by_side(data, name)));
+    }
+}
+
+fn side_by_side(data: &Data, name: &str) -> Vec<Vec<String>> {
+    let of = |configuration| {
+        let noted =
+            data.participants.iter().filter(move |it| it.contestant == name && it.configuration == configuration);
+        noted.flat_map(|it| it.limits.lines()).filter_map(|line| line.split_once(" = ")).collect::<Vec<_>>()
+    };
+    let (stock, equalised) = (of(Configuration::Stock), of(Configuration::Equalised));
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in equalised.iter().chain(&stock) {
+        if !keys.contains(key) {
+            keys.push(key);
+        }
+    }
+    let value = |limits: &[(&str, &str)], key: &str| {
+        limits.iter().find(|(other, _)| *other == key).map_or(NOT_TOLD.into(), |(_, value)| (*value).to_owned())
+    };
+    keys.into_iter().map(|key| vec![key.to_owned(), value(&stock, key), value(&equalised, key)]).collect()
+}
+
+/// The machine and what ran on it.
+pub(super) fn environment(document: &mut Document, data: &Data) {
+    document.heading(2, "Environment");
+    let facts = data
+        .environment
+        .iter()
+        .filter(|fact| !["parity ", "threads in "].iter().any(|begin| fact.key.starts_with(begin)));
+    let rows = facts.map(|fact| vec![fact.key.clone(), or_dash(&fact.value)]);
+    document.table(Table::new("The machine, its programs and this measurement", &["what", "value"]).with(rows));
+}
+
+/// How figures become verdicts, what the kit does not show, and its answers to the known faults.
+pub(super) fn method(document: &mut Document) {
+    document.heading(2, "How verdicts are made");
+    document.list(STATISTICS.iter().map(|text| (*text).to_owned()).collect());
+    document.heading(2, "What the kit does not show");
+    document.list(NOT_SHOWN.iter().map(|text| (*text).to_owned()).collect());
+    document.heading(2, "Appendix: how such comparisons go wrong, and what is done about it here");
+    let row = |it: &Answer| vec![it.id.into(), it.fault.into(), it.answer.into(), or_dash(it.limit)];
+    let table = Table::new("The 28 answers", &["", "what went wrong elsewhere", "what is done here", "what is not"]);
+    document.table(table.with(ANSWERS.iter().map(row)));
+}
+
+const STATISTICS: &[&str] = &[
+    "Figures are medians of the valid rounds; in brackets stand the lowest and the highest round, not an interquartile range: five values \
+     have no quartiles worth the name.",
+    "Two contestants are compared inside a round, where they met the same machine; the median is of these ratios. Rounds go forwards and \
+     backwards by turns (ABBA).",
+    "The interval for the median ratio is that of the sign test: exact whatever the distribution, and without random numbers. From five pairs \
+     it is the whole range, at 93.75 %: of sixteen pairs of equals, one is told apart by chance.",
+    "If 1 is in the interval, or the median is within 3 % of 1 (what a warm-up takes for equal), the verdict is: within noise.",
+    "Fewer than five valid pairs give no verdict, nor does a quick measurement. A pair with a void run is none.",
+    "Open loops are compared by latency at 99 % where both answered 99 % of what was offered rightly, else by right answers; closed loops \
+     by right answers; parked connections by memory and threads. On the crossover chart, better means that.",
+];
+
+const NOT_SHOWN: &[&str] = &[
+    "More than one machine, and a network: the loopback loses nothing and has no distance.",
+    "More processors than this machine has, and what happens when client, gateway and backend have their own.",
+    "TLS, HTTP/2, WebSocket, answers without a known length, real bodies.",
+    "Garbage collection over hours, leaks, deployment, discovery: the longest run takes minutes.",
+    "That portcullis is Zuul: it has the model, a thread for each request, and not the product; the Java originals stand beside it for that.",
+    "That the async twin is the best asynchronous gateway: it is the same gateway with other input and output.",
+];

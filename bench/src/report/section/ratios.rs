@@ -1,0 +1,66 @@
+//! Everyone as a ratio to the base lines, taken inside each round.
+
+use super::{TWIN, columns, rows};
+use crate::measure::statistics::Summary;
+use crate::report::document::Table;
+use crate::report::numbers::{NOT_TOLD, short, times};
+use crate::report::pairs::{Cell, DIRECT, Measure, Pairs};
+
+const NGINX: &str = "nginx";
+
+const COLUMNS: &[&str] = &[
+    "answers ÷ direct",
+    "answers ÷ nginx",
+    "answers ÷ twin",
+    "p99 ÷ nginx",
+    "p99 ÷ twin",
+    "p50 over direct ms",
+    "p99 over direct ms",
+    "CPU ÷ nginx",
+    "CPU ÷ twin",
+];
+
+/// The table of a scenario.
+pub(super) fn table(cells: &[Cell<'_>]) -> Table {
+    let caption = "Ratios and differences, taken inside each round: medians (lowest..highest)";
+    Table::new(caption, &columns(COLUMNS)).with(rows(cells, row)).without_untold()
+}
+
+fn row(cell: &Cell<'_>, contestant: &str) -> Vec<String> {
+    let to = |reference: &str, measure| match contestant == reference {
+        true => NOT_TOLD.into(),
+        false => ratio(&cell.pairs(contestant, reference, measure)),
+    };
+    vec![
+        to(DIRECT, Measure::Goodput),
+        to(NGINX, Measure::Goodput),
+        to(TWIN, Measure::Goodput),
+        to(NGINX, Measure::P99),
+        to(TWIN, Measure::P99),
+        added(cell, contestant, |run| run.p50_ms),
+        added(cell, contestant, |run| run.p99_ms),
+        to(NGINX, Measure::Processor),
+        to(TWIN, Measure::Processor),
+    ]
+}
+
+fn ratio(pairs: &Pairs) -> String {
+    match Summary::of(pairs.ratios.iter().copied()) {
+        None => NOT_TOLD.into(),
+        Some(Summary { runs: 1, median, .. }) => times(median),
+        Some(Summary { median, low, high, .. }) => format!("{} ({}..{})", times(median), times(low), times(high)),
+    }
+}
+
+/// What a proxy adds to the backend's own latency, inside each round.
+fn added(cell: &Cell<'_>, contestant: &str, of: fn(&crate::raw::Run) -> Option<f64>) -> String {
+    if contestant == DIRECT {
+        return NOT_TOLD.into();
+    }
+    let direct = cell.valid(DIRECT);
+    let added = cell.valid(contestant).into_iter().filter_map(|run| {
+        let base = direct.iter().find(|base| base.round == run.round)?;
+        Some(of(run)? - of(base)?)
+    });
+    Summary::of(added).map_or(NOT_TOLD.into(), |added| short(added.median))
+}

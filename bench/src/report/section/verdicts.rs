@@ -1,0 +1,154 @@
+//! Verdicts as sentences.
+
+use super::{BLOCKING, TWIN, is_quick};
+use crate::raw::{Data, Kind};
+use crate::report::charts::word;
+use crate::report::document::{Document, Table};
+use crate::report::numbers::percent;
+use crate::report::pairs::{Cell, Measure, cells, label, place, scenarios};
+use crate::report::verdict::{Question, Standing, Verdict, judge, sentence, standing};
+
+/// Who is compared besides portcullis with everyone: blocking and asynchronous originals, and the first published question.
+const ALSO: &[(&str, &str)] =
+    &[("zuul1", "gateway-webflux"), ("zuul1", "zuul2"), ("gateway-webmvc", "gateway-webflux")];
+
+/// The answer to the question of the kit: the blocking gateway beside its asynchronous twin, in every cell.
+pub(super) fn in_short(document: &mut Document, data: &Data) {
+    document.heading(2, "In short: blocking beside async");
+    let all: Vec<_> = scenarios(&data.runs)
+        .into_iter()
+        .flat_map(|scenario| cells(&data.runs, scenario).into_iter().map(move |cell| (scenario, cell)))
+        .collect();
+    let both: Vec<_> = all.into_iter().filter(|(_, cell)| has_both(cell)).collect();
+    if both.is_empty() {
+        return document.paragraph("Nothing to say: the two were not measured in the same cell.");
+    }
+    document.paragraph(tally(both.iter().map(|(_, cell)| cell), is_quick(data)));
+    let rows = both.iter().flat_map(|(scenario, cell)| {
+        let said = judged(data, cell, (BLOCKING, TWIN)).into_iter();
+        said.map(|said| [vec![(*scenario).to_owned()], cell_names(cell), vec![said]].concat()).collect::<Vec<_>>()
+    });
+    let columns = ["scenario", "cell", "limits", "verdict"];
+    let caption = "portcullis and its async twin, which has the same routes, limits, rules and log";
+    document.table(Table::new(caption, &columns).with(rows));
+}
+
+/// In how many cells whom the verdict favours.
+fn tally<'c, 'a: 'c>(cells: impl Iterator<Item = &'c Cell<'a>>, quick: bool) -> String {
+    let stands = |cell: &Cell<'_>| {
+        let measure = cell.measure(BLOCKING, TWIN);
+        standing(measure, &judge(&cell.pairs(BLOCKING, TWIN, measure), quick))
+    };
+    let standings: Vec<Standing> = cells.map(stands).collect();
+    let count = |wanted| standings.iter().filter(|standing| **standing == wanted).count();
+    format!(
+        "{}Of {} cells that have both, portcullis is better in {}, its async twin in {}; {} are within noise, {} have no verdict. What \
+         each cell is compared by stands under \"How verdicts are made\"; which of them matter, no count can tell.",
+        if quick { "Not a verdict: " } else { "" },
+        standings.len(),
+        count(Standing::Subject),
+        count(Standing::Reference),
+        count(Standing::Neither),
+        count(Standing::Open)
+    )
+}
+
+fn has_both(cell: &Cell<'_>) -> bool {
+    let contestants = cell.contestants();
+    contestants.contains(&BLOCKING) && contestants.contains(&TWIN)
+}
+
+fn cell_names(cell: &Cell<'_>) -> Vec<String> {
+    vec![cell.name.to_owned(), word(cell.configuration).to_owned()]
+}
+
+/// The table of a scenario.
+pub(super) fn table(data: &Data, cells: &[Cell<'_>]) -> Table {
+    let rows = cells.iter().flat_map(|cell| {
+        let pairs = questions(cell).into_iter().flat_map(|pair| judged(data, cell, pair));
+        pairs.map(|said| [cell_names(cell), vec![said]].concat()).collect::<Vec<_>>()
+    });
+    Table::new("Verdicts", &["cell", "limits", "verdict"]).with(rows.collect::<Vec<_>>())
+}
+
+/// The pairs of a cell that are of interest: portcullis, or whoever comes first where it has no run, with everyone.
+fn questions<'a>(cell: &Cell<'a>) -> Vec<(&'a str, &'a str)> {
+    let contestants = cell.contestants();
+    let present = |name: &str| contestants.iter().copied().find(|contestant| *contestant == name);
+    let subject = present(BLOCKING).or_else(|| contestants.iter().copied().find(|name| name.starts_with(BLOCKING)));
+    let mut questions: Vec<_> = subject.map_or(Vec::new(), |subject| {
+        contestants.iter().copied().filter(|name| *name != subject).map(|other| (subject, other)).collect()
+    });
+    // The twin answers the question of the kit, so it stands first.
+    questions.sort_by_key(|(_, other)| (*other != TWIN, place(other)));
+    questions.extend(ALSO.iter().filter_map(|(subject, other)| Some((present(subject)?, present(other)?))));
+    questions
+}
+
+/// What is said of a pair in a cell: the measure that fits the load, then the processor time.
+fn judged(data: &Data, cell: &Cell<'_>, (subject, reference): (&str, &str)) -> Vec<String> {
+    let quick = is_quick(data);
+    let mut measures = vec![cell.measure(subject, reference)];
+    measures.push(if cell.kind() == Kind::Parked { Measure::Threads } else { Measure::Processor });
+    let mut said = Vec::new();
+    for (n, measure) in measures.into_iter().enumerate() {
+        let verdict = judge(&cell.pairs(subject, reference, measure), quick);
+        // That there is no verdict is said once; and no proxy has no process whose time could be told.
+        if n > 0 && matches!(verdict, Verdict::Nothing { .. } | Verdict::TooFew { .. }) {
+            continue;
+        }
+        said.push(sentence(&Question { subject, reference, measure }, &verdict));
+    }
+    if let Some(first) = said.first_mut() {
+        first.push_str(&beside(data, cell, (subject, reference)));
+    }
+    said
+}
+
+/// What a reader must know beside the ratio.
+fn beside(data: &Data, cell: &Cell<'_>, (subject, reference): (&str, &str)) -> String {
+    let mut text = String::new();
+    if cell.kind() == Kind::Closed {
+        text.push_str(" Capacity probe (closed loop).");
+    }
+    for who in [subject, reference] {
+        if let Some(part) = failing(cell, who) {
+            text.push_str(&format!(" Of its requests, {} left {} without a right answer.", label(who), percent(part)));
+        }
+    }
+    if let Some(difference) = unlike(data, cell, (subject, reference)) {
+        text.push_str(&format!(" Not like for like: {difference}."));
+    }
+    text
+}
+
+/// The part of the requests that failed, when it is more than one of a thousand.
+fn failing(cell: &Cell<'_>, contestant: &str) -> Option<f64> {
+    let runs = cell.valid(contestant);
+    let failed: u64 = runs.iter().map(|run| run.failed()).sum();
+    let ok: u64 = runs.iter().map(|run| run.ok).sum();
+    let part = failed as f64 / (failed + ok).max(1) as f64;
+    (part > 0.001).then_some(part)
+}
+
+/// What the parity probe found, of either of the two.
+fn unlike(data: &Data, cell: &Cell<'_>, (subject, reference): (&str, &str)) -> Option<String> {
+    let noted = data.participants.iter().filter(|it| it.configuration == cell.configuration && !it.parity.is_empty());
+    let noted = noted.filter(|it| it.contestant == subject || it.contestant == reference);
+    let mut differences: Vec<String> = noted.map(|it| format!("{}: {}", label(&it.contestant), it.parity)).collect();
+    if [subject, reference].iter().all(|who| [BLOCKING, TWIN].contains(who)) {
+        differences.extend(probed(data, cell));
+    }
+    (!differences.is_empty()).then(|| differences.join("; ").replace('\n', "; "))
+}
+
+/// What the probe of portcullis and its twin found before the cell's scenario: how many differences, and the first; all of them stand where
+/// those who took part do.
+fn probed(data: &Data, cell: &Cell<'_>) -> Option<String> {
+    let scenario = cell.runs.first().map_or("", |run| run.scenario.as_str());
+    let before = ["everything", scenario].map(|what| format!("parity before {what}"));
+    let said = before.iter().find_map(|key| data.fact(key))?;
+    let mut lines = said.strip_prefix("not like for like: ")?.lines().map(str::trim);
+    let (head, first) = (lines.next()?, lines.next());
+    Some(first.map_or(head.to_owned(), |first| format!("{head}, the first: {first}")))
+}

@@ -1,0 +1,197 @@
+//! A small measurement that never happened, told in both forms, and looked at as a reader or a parser would.
+
+mod pages;
+mod synthetic;
+
+use super::section::document;
+use super::{PLOTS, document::Block, file_of, html, markdown, write};
+use crate::raw::{Data, Fact};
+use synthetic::{Dir, measurement};
+
+fn pages(data: &Data) -> (String, String) {
+    let document = document(data, "2026-11-30");
+    (markdown::render(&document, file_of), html::render(&document))
+}
+
+#[track_caller]
+fn assert_says(text: &str, sentence: &str) {
+    // The lines that begin alike show what is said instead; the whole report would hide it.
+    let begin = sentence.get(..12).unwrap_or(sentence);
+    let alike: Vec<&str> = text.lines().filter(|line| line.contains(begin)).collect();
+    assert!(text.contains(sentence), "{sentence:?} is missing; there are {alike:#?}");
+}
+
+#[test]
+fn verdicts_are_sentences_with_their_spread() {
+    let (text, page) = pages(&measurement());
+    for sentence in [
+        "portcullis served 0.60 times (0.58..0.62, 5 pairs) the requests of nginx. Capacity probe (closed loop).",
+        "Within noise: portcullis served 1.01 times (0.98..1.03, 5 pairs) the requests of async twin.",
+        "portcullis spent 1.50 times (1.50..1.50, 5 pairs) the processor time of nginx on a request.",
+        "At 99 %, portcullis took 2.00 times (2.00..2.00, 5 pairs) as long as async twin.",
+        "portcullis took 0.50 times (0.50..0.50, 5 pairs) the memory of async twin.",
+        "portcullis had 4.00 times (4.00..4.00, 5 pairs) the threads of async twin.",
+        "Of its requests, portcullis left 20.0 % without a right answer.",
+    ] {
+        assert_says(&text, sentence);
+        assert_says(&page, sentence);
+    }
+}
+
+#[test]
+fn the_answer_in_short_counts_the_cells() {
+    // 50 ms and both of 100 ms, memory of both; seed0 twice and overload.
+    let counted =
+        "Of 8 cells that have both, portcullis is better in 2, its async twin in 3; 3 are within noise, 0 have";
+    assert_says(&pages(&measurement()).0, counted);
+}
+
+#[test]
+fn a_void_run_is_named_and_gives_no_verdict() {
+    let (text, _) = pages(&measurement());
+    assert_says(
+        &text,
+        "portcullis, HAProxy: no verdict from 4 valid pairs, 5 are needed (round 2: HAProxy is void: the client was late).",
+    );
+    assert_says(&text, "| seed0 | 30 s, first | equalised | HAProxy | 2 | the client was late |");
+    assert_says(&text, "| 30 s, first | equalised | HAProxy | 4 of 5 |");
+}
+
+#[test]
+fn differences_stand_beside_the_verdict() {
+    let mut data = measurement();
+    assert!(!pages(&data).0.contains("Not like for like"));
+    let value = "not like for like: 1 differences\n  chunked: answer: status: portcullis \"200\", async twin \"502\"";
+    data.environment.push(Fact { key: "parity before seed0".into(), value: value.into() });
+    let (text, page) = pages(&data);
+    assert_says(&text, "Capacity probe (closed loop). Not like for like: 1 differences, the first: chunked: answer");
+    assert!(!text.lines().any(|line| line.starts_with("| sweep") && line.contains("Not like for like")));
+    assert_says(&page, "chunked: answer: status: portcullis &quot;200&quot;");
+    data.participants.iter_mut().filter(|it| it.contestant == "nginx").for_each(|it| it.parity = "no X-Gateway".into());
+    assert_says(&pages(&data).0, "Not like for like: nginx: no X-Gateway.");
+}
+
+#[test]
+fn a_quick_measurement_is_labelled_everywhere() {
+    let mut data = measurement();
+    let verdict = data.environment.iter_mut().find(|fact| fact.key == "verdict").expect("the fact");
+    verdict.value = "none: one round of short cells".into();
+    let document = document(&data, "quick");
+    assert!(matches!(&document.blocks[0], Block::Warning(words) if words.starts_with("Not a verdict")));
+    let tables = document.blocks.iter().filter_map(|block| match block {
+        Block::Table(table) if table.columns.last().is_some_and(|column| column == "verdict") => Some(table),
+        _ => None,
+    });
+    let said: Vec<&String> = tables.flat_map(|table| &table.rows).filter_map(|row| row.last()).collect();
+    assert!(said.len() > 5);
+    for sentence in said {
+        assert!(sentence.starts_with("Not a verdict: ") || sentence.contains(": no verdict: "), "{sentence}");
+    }
+}
+
+#[test]
+fn what_a_reader_needs_is_there() {
+    let data = measurement();
+    let document = document(&data, "2026-11-30");
+    let headings = document.blocks.iter().filter_map(|block| match block {
+        Block::Heading(2, title) => Some(title.split(':').next().unwrap_or(title)),
+        _ => None,
+    });
+    let expected = [
+        "In short",
+        "Who took part",
+        "seed0",
+        "sweep",
+        "idle",
+        "overload",
+        "Void runs",
+        "Limits, side by side",
+        "Environment",
+        "How verdicts are made",
+        "What the kit does not show",
+        "Appendix",
+    ];
+    assert_eq!(headings.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn plots_show_what_the_scenarios_are_about() {
+    let data = measurement();
+    let titles: Vec<String> = document(&data, "2026-11-30").plots().map(|plot| plot.title.clone()).collect();
+    for begin in [
+        "Latency: seed0, 30 s, first, equalised",
+        "Throughput over concurrency: seed0",
+        "Crossover: portcullis and its async twin, offered rate against delay",
+        "Latency at 99 % over the offered rate",
+        "Goodput over the offered rate",
+        "Memory over idle connections",
+        "Threads over idle connections",
+        "Right answers over time: overload",
+        "Refusals and failures over time: overload",
+    ] {
+        assert!(titles.iter().any(|title| title.starts_with(begin)), "{begin}: {titles:#?}");
+    }
+}
+
+#[test]
+fn littles_line_is_where_the_measurement_had_its_threads() {
+    let mut data = measurement();
+    let line = |data: &Data| {
+        let document = document(data, "2026-11-30");
+        let titles = document.plots().filter(|plot| plot.title.starts_with("Crossover"));
+        titles.flat_map(|plot| &plot.guides).map(|guide| guide.label.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(line(&data), ["rate x delay = 200 threads"]);
+    data.environment.push(Fact { key: "threads in sweep".into(), value: "50".into() });
+    assert_eq!(line(&data), ["rate x delay = 50 threads"]);
+}
+
+#[test]
+fn the_limits_of_both_configurations_stand_side_by_side() {
+    let (text, _) = pages(&measurement());
+    assert_says(&text, "| limit | stock | equalised |");
+    assert_says(&text, "| isolation: zuul.semaphore.max-semaphores | 100 (its own) | 20000 |");
+    assert_says(&text, "| Zuul 1 | mvn was not found; Debian: apt-get install maven |");
+}
+
+#[test]
+fn results_are_told_again_over_an_older_report() {
+    let dir = Dir::new("again");
+    synthetic::keep(&measurement(), &dir.0);
+    write(&dir.0).expect("written");
+    std::fs::write(dir.0.join(PLOTS).join("of-an-older-report.svg"), "").expect("written");
+    let pages = write(&dir.0).expect("written again");
+    let text = std::fs::read_to_string(pages.markdown).expect("text");
+    // Ids are given anew; all else is as it was.
+    assert_eq!(
+        text.lines().skip(1).collect::<Vec<_>>(),
+        self::pages(&measurement()).0.lines().skip(1).collect::<Vec<_>>()
+    );
+    let mut linked: Vec<&str> = text.lines().filter(|line| line.starts_with("![")).filter_map(pages::target).collect();
+    linked.sort_unstable();
+    let mut found: Vec<String> = std::fs::read_dir(dir.0.join(PLOTS))
+        .expect("plots")
+        .map(|entry| format!("{PLOTS}/{}", entry.expect("an entry").file_name().to_string_lossy()))
+        .collect();
+    found.sort();
+    assert!(linked.len() > 8);
+    assert_eq!(linked, found);
+    for plot in found {
+        let text = std::fs::read_to_string(dir.0.join(plot)).expect("a plot");
+        roxmltree::Document::parse(&text).expect("well-formed");
+    }
+}
+
+#[test]
+fn a_measurement_that_was_interrupted_at_once_can_be_told() {
+    let (text, page) = pages(&Data::default());
+    assert_says(&text, "0 runs, 0 of them void");
+    pages::assert_well_formed(&page);
+}
+
+#[test]
+fn a_directory_without_results_is_named() {
+    let dir = Dir::new("nothing");
+    let error = write(&dir.0).err().expect("no results").to_string();
+    assert!(error.contains("runs.csv"), "{error}");
+}

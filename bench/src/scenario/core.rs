@@ -1,0 +1,25 @@
+//! The first look at everybody: empty answers and 50 ms, few connections and many.
+
+use super::{Cell, EVERYONE, Effort, Group, Load, Scenario, Target};
+
+/// Threads of blocking contestants where nothing waits: Tomcat's default.
+const FEW: usize = 200;
+/// And where everything does: more than there are connections, so that the delay alone binds.
+const MANY: usize = 1200;
+
+pub(super) fn core(effort: &Effort) -> Scenario {
+    let cell = |name: &str, target: Target, connections| Cell {
+        name: format!("{name} c{connections}"),
+        target,
+        load: Load::Wrk { threads: 2, connections },
+        seconds: effort.lasting(2.0, 10.0),
+    };
+    let at_once = [10, 200, 1000].map(|connections| cell("static", Target::LIST, connections));
+    let delayed = [200, 1000].map(|connections| cell("50 ms", Target::after(50), connections));
+    Scenario {
+        name: "core",
+        about: "capacity probes: everybody, empty and 50 ms, few and many connections",
+        contestants: EVERYONE,
+        groups: vec![Group::new(FEW, at_once.into()), Group::new(MANY, delayed.into())],
+    }
+}

@@ -1,0 +1,124 @@
+//! Four published comparisons, repeated: the same tools with the same arguments. What their authors measured is in [`super::published`].
+
+use super::{BOTH, Cell, EQUALISED, Effort, Group, Load, ORIGINALS, QUICK, Scenario, Target};
+
+/// Tomcat's default, and the first comparison's explicit choice.
+const TOMCAT: usize = 200;
+
+/// wrk -t8 -c200, three times 30 s and once 300 s: the later ones find a warm process, which was the author's aim.
+pub(super) fn seed0(effort: &Effort) -> Scenario {
+    let cell = |name: &str, seconds| Cell {
+        name: name.into(),
+        target: Target::LIST,
+        load: Load::Wrk { threads: 8, connections: 200 },
+        seconds,
+    };
+    let thirty = effort.lasting(2.0, 30.0);
+    let names = ["30 s, first", "30 s, second", "30 s, third"];
+    let mut cells: Vec<Cell> = names.map(|name| cell(name, thirty)).into();
+    cells.push(cell("300 s", effort.lasting(2.0, 300.0)));
+    Scenario {
+        name: "seed0",
+        about: "wrk -t8 -c200 -d30s three times and -d300s once; direct and proxied",
+        contestants: effort.choose(QUICK, ORIGINALS),
+        // Its repetition is its own: four runs of one process.
+        groups: vec![Group { sequence: true, rounds: Some(1), ..Group::new(TOMCAT, cells) }],
+    }
+}
+
+/// 100 to 1000 connections, empty and 50 ms, default and optimised: stock and equalised here.
+pub(super) fn seed1(effort: &Effort) -> Scenario {
+    let cell = |name: &str, target: Target, connections| Cell {
+        name: format!("{name} c{connections}"),
+        target,
+        load: Load::Wrk { threads: 2, connections },
+        seconds: effort.lasting(1.0, 10.0),
+    };
+    const CONNECTIONS: &[u64] = &[100, 250, 500, 1000];
+    let empty: &[u64] = effort.choose(&[100, 1000], CONNECTIONS);
+    let mut cells: Vec<Cell> = empty.iter().map(|connections| cell("empty", Target::LIST, *connections)).collect();
+    cells.extend(CONNECTIONS.iter().map(|connections| cell("50 ms", Target::after(50), *connections)));
+    Scenario {
+        name: "seed1",
+        about: "100 to 1000 connections, empty and 50 ms; stock is the author's default, equalised the optimised one",
+        contestants: effort.choose(QUICK, ORIGINALS),
+        groups: vec![Group { configurations: BOTH, ..Group::new(1200, cells) }],
+    }
+}
+
+/// ab -c 10 and -c 50, -n 1000, before an upstream of 200 ms; the author's was somewhere on the internet.
+pub(super) fn seed2(effort: &Effort) -> Scenario {
+    let requests = effort.choose(250, 1000);
+    let cell = |concurrency| Cell {
+        name: format!("ab -c {concurrency} -n {requests}"),
+        target: Target::after(200),
+        load: Load::Ab { concurrency, requests },
+        seconds: 0.0,
+    };
+    Scenario {
+        name: "seed2",
+        about: "ab -c 10 and -c 50: HTTP/1.0, a connection for each request, 200 ms upstream",
+        contestants: effort.choose(QUICK, ORIGINALS),
+        groups: vec![Group {
+            configurations: effort.choose(EQUALISED, BOTH),
+            ..Group::new(TOMCAT, vec![cell(10), cell(50)])
+        }],
+    }
+}
+
+/// nginx with one worker and more beside the gateway, processor time told; then the gateway's own limits, one at a time.
+pub(super) fn seed3(effort: &Effort) -> Scenario {
+    let seconds = effort.lasting(2.0, 10.0);
+    let load = Load::Wrk { threads: 2, connections: 200 };
+    let cell = |name: String, target| Cell { name, target, load: load.clone(), seconds };
+    let mut groups = Vec::new();
+    for workers in workers() {
+        let group = Group::new(TOMCAT, vec![cell(format!("nginx, {workers} workers"), Target::LIST)]);
+        groups.push(Group {
+            only: &["nginx"],
+            overrides: told(&[("worker_processes", &workers.to_string())]),
+            ..group
+        });
+    }
+    groups.push(Group {
+        only: &["portcullis", "twin", "zuul1"],
+        ..Group::new(TOMCAT, vec![cell("gateway".into(), Target::LIST)])
+    });
+    for permits in ["100", "5000"] {
+        let group = Group::new(TOMCAT, vec![cell(format!("semaphore {permits}"), Target::after(50))]);
+        let overrides = told(&[("zuul.semaphore.max-semaphores", permits)]);
+        groups.push(Group { only: &["portcullis", "twin", "zuul1"], overrides, ..group });
+    }
+    for (core_size, queue) in [("10", "-1"), ("100", "-1"), ("100", "5000")] {
+        let name = format!("THREAD, coreSize {core_size}, maxQueueSize {queue}");
+        let overrides = told(&[
+            ("hystrix.threadpool.product.coreSize", core_size),
+            ("hystrix.threadpool.product.maxQueueSize", queue),
+            ("hystrix.threadpool.product.queueSizeRejectionThreshold", "5000"),
+        ]);
+        let group = Group::new(TOMCAT, vec![cell(name, Target::after(50))]);
+        groups.push(Group { only: &["portcullis-thread", "zuul1-thread"], overrides, ..group });
+    }
+    Scenario {
+        name: "seed3",
+        about: "nginx with 1 to n workers against the gateway, and what its semaphore and its pool let through at c200",
+        contestants: effort.choose(
+            &["nginx", "portcullis", "portcullis-thread", "twin"],
+            &["nginx", "portcullis", "portcullis-thread", "twin", "zuul1", "zuul1-thread"],
+        ),
+        groups,
+    }
+}
+
+/// 1, 2, 4 and so on, up to the number of processors.
+fn workers() -> Vec<usize> {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut workers: Vec<usize> =
+        std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < processors).collect();
+    workers.push(processors);
+    workers
+}
+
+fn told(keys: &[(&str, &str)]) -> Vec<(String, String)> {
+    keys.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}

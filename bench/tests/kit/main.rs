@@ -1,0 +1,161 @@
+//! The kit as its user has it: the binary, from the command line to the files that it leaves. No figure is looked at.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A directory for results, removed at the end.
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("portcullis-kit-{name}-{}", std::process::id())))
+    }
+
+    fn rows(&self, file: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(self.0.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn bench(arguments: &[&str], results: Option<&Path>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bench"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    results.map(|dir| command.arg("--results").arg(dir));
+    command
+}
+
+fn told(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+const TINY: &[&str] = &["--seconds", "0.3", "--rounds", "2", "--warm-up", "0", "--configuration", "equalised"];
+
+#[test]
+fn a_tiny_measurement_leaves_all_its_files() {
+    let dir = Dir::new("tiny");
+    let arguments = [&["all", "--scenario", "overload", "--contestant", "direct,portcullis"], TINY].concat();
+    let output = bench(&arguments, Some(&dir.0)).output().expect("bench runs");
+    assert!(output.status.success(), "{}", told(&output));
+    // Two contestants, two rounds.
+    let mut runs = csv::Reader::from_path(dir.0.join("runs.csv")).expect("runs");
+    let heads = runs.headers().expect("heads").clone();
+    let rows: Vec<_> = runs.records().collect::<Result<_, _>>().expect("rows");
+    assert_eq!(rows.len(), 2 * 2);
+    let turns = |round: &str| -> Vec<(&str, &str)> {
+        let at = |name: &str| heads.iter().position(|head| head == name).expect("a column");
+        let rows = rows.iter().filter(|row| row[at("round")] == *round);
+        rows.map(|row| (&row[at("contestant")], &row[at("position")])).collect()
+    };
+    assert_eq!(turns("1"), [("direct", "1"), ("portcullis", "2")]);
+    assert_eq!(turns("2"), [("portcullis", "1"), ("direct", "2")]);
+    assert!(dir.rows("latencies.csv").len() > 4 && dir.rows("windows.csv").len() > 4);
+    assert!(dir.rows("contestants.csv").iter().any(|row| row.contains("server.tomcat.threads.max = 200")));
+    assert!(dir.rows("environment.csv").iter().any(|row| row == "seed,1"));
+    assert!(told(&output).contains("== overload"));
+    can_be_told_again(&dir, &told(&output));
+}
+
+/// The report whose path was printed comes out the same from the files alone.
+#[track_caller]
+fn can_be_told_again(dir: &Dir, printed: &str) {
+    let pages = ["report.md", "report.html"].map(|name| dir.0.join(name));
+    let read = || pages.each_ref().map(|page| std::fs::read_to_string(page).expect("a page"));
+    assert!(pages.iter().all(|page| printed.contains(&page.display().to_string())), "{printed}");
+    let first = read();
+    assert!(first.iter().all(|text| text.contains("portcullis") && text.contains("overload")));
+    pages.iter().for_each(|page| std::fs::remove_file(page).expect("removed"));
+    let again = bench(&["report"], None).arg(&dir.0).output().expect("bench runs");
+    assert!(again.status.success(), "{}", told(&again));
+    assert_eq!(read(), first);
+}
+
+#[test]
+fn results_that_are_not_there_are_named() {
+    let dir = Dir::new("nothing");
+    let output = bench(&["report"], None).arg(&dir.0).output().expect("bench runs");
+    assert!(!output.status.success() && told(&output).contains("runs.csv"), "{}", told(&output));
+    assert!(!dir.0.exists());
+}
+
+#[test]
+fn the_planned_duration_is_told_and_nothing_started() {
+    let dir = Dir::new("plan");
+    let output = bench(&["all", "--plan"], Some(&dir.0)).output().expect("bench runs");
+    assert!(output.status.success());
+    assert!(told(&output).contains("5 rounds, at most about "), "{}", told(&output));
+    assert!(!dir.0.exists());
+}
+
+#[test]
+fn unknown_names_are_refused_with_the_known_ones() {
+    for (arguments, known) in
+        [(["all", "--scenario", "sweeep"], "sweep"), (["quick", "--contestant", "ngins"], "nginx")]
+    {
+        let output = bench(&arguments, None).output().expect("bench runs");
+        assert!(!output.status.success() && told(&output).contains(known), "{}", told(&output));
+    }
+}
+
+/// Ends the process if the test does not.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn after_an_interrupt_nothing_is_left_running() {
+    let dir = Dir::new("interrupt");
+    let arguments =
+        ["all", "--scenario", "isolation", "--contestant", "portcullis", "--seconds", "600", "--warm-up", "0"];
+    let mut bench = Ended(bench(&arguments, Some(&dir.0)).spawn().expect("bench starts"));
+    let mut lines = BufReader::new(bench.0.stdout.take().expect("a pipe"));
+    // Its limits are told once the gateway runs.
+    let mut line = String::new();
+    while !line.starts_with("portcullis, ") {
+        line.clear();
+        assert!(lines.read_line(&mut line).expect("a line") > 0, "ended early");
+    }
+    let started = children(bench.0.id());
+    assert_eq!(started.len(), 2, "a backend and a gateway");
+    let pid = rustix::process::Pid::from_raw(bench.0.id() as i32).expect("a process");
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
+    let status = wait(&mut bench.0);
+    assert!(!status.success());
+    assert!(started.iter().all(|pid| !is_running(*pid)), "{started:?}");
+    let mut rest = String::new();
+    lines.read_to_string(&mut rest).expect("the rest");
+    assert!(rest.contains("raw data: ") && rest.contains("stopped by a signal"), "{rest}");
+}
+
+fn wait(child: &mut Child) -> std::process::ExitStatus {
+    let patience = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < patience {
+        if let Some(status) = child.try_wait().expect("a state") {
+            return status;
+        }
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+    panic!("it does not end");
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("threads").flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
+}
+
+fn is_running(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
