@@ -113,6 +113,11 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// It begins only now: what it waited for a thread is no fault of the server's. The server counts as busy from the choice on.
+    pub fn begins(&mut self, now: Instant) {
+        self.since = now;
+    }
+
     /// How it went; to be told once. An attempt that nothing is told of says nothing.
     pub fn note(&self, outcome: Outcome, now: Instant) {
         if let Some(stats) = &self.stats {
