@@ -89,6 +89,11 @@ impl Outcome {
         }
     }
 
+    /// What it says that the deadline passed during a call.
+    pub fn at_deadline(marks: CallMarks) -> Self {
+        Self::of_failure(Reason::Timeout, Some(Cause::Deadline), marks)
+    }
+
     /// A deadline can pass before the server is spoken to, while a connection is waited for.
     fn of_failure(reason: Reason, cause: Option<Cause>, marks: CallMarks) -> Self {
         let spoken_to = marks.attempts > 0 || !marks.connect.is_zero();

@@ -74,6 +74,28 @@ fn silence_blacks_out_and_an_orderly_close_does_not() {
     }
 }
 
+/// So does the deadline, whoever notices it: under THREAD the worker leaves, and the call ends by that. A client that leaves blames nobody.
+#[test]
+fn the_deadline_is_a_connection_failure_in_both_strategies() {
+    for strategy in ["SEMAPHORE", "THREAD"] {
+        let silent = TestOrigin::scripted(|talk| drop((talk.read_request(), talk.stall_until_closed())));
+        let setup = Setup::to_service(&silent).set("zuul.ribbonIsolationStrategy", strategy);
+        let deadline = "hystrix.command.up.execution.isolation.thread.timeoutInMilliseconds";
+        let gateway = forever_out(setup.clone()).set(deadline, "100").start();
+        (0..3).for_each(|_| assert_reason(&gateway.get("/"), 504, "timeout"));
+        gateway.assert_quiet();
+        assert_eq!(gateway.metric("portcullis_server_failures_successive", ""), 3.0, "{strategy}");
+        let gateway = setup.start();
+        let before = silent.requests().len();
+        let mut leaving = gateway.client();
+        leaving.send("GET / HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+        silent.wait_for_requests(before + 1);
+        leaving.reset();
+        gateway.assert_quiet();
+        assert_eq!(gateway.metric("portcullis_server_failures_successive", ""), 0.0, "{strategy}");
+    }
+}
+
 /// The second request waits in the pool's queue longer than its call takes. All times of both together are what both took.
 #[test]
 fn the_wait_for_a_thread_is_no_response_time() {
