@@ -22,6 +22,8 @@ enum State {
     Idle,
     Armed(Arc<dyn ShutDown>),
     Thrown,
+    /// Thrown by a deadline.
+    Expired,
 }
 
 /// The client is gone.
@@ -31,7 +33,22 @@ pub struct Cancelled;
 impl Cancel {
     /// Shuts down what is armed, and whatever is armed later until [`Self::reset`].
     pub fn throw(&self) {
-        let armed = std::mem::replace(&mut *self.0.lock(), State::Thrown);
+        self.end(State::Thrown);
+    }
+
+    /// As [`Self::throw`], by who waited until the deadline for the one that armed it: [`Self::is_expired`] tells.
+    pub fn expire(&self) {
+        self.end(State::Expired);
+    }
+
+    fn end(&self, how: State) {
+        let armed = {
+            let mut state = self.0.lock();
+            if matches!(*state, State::Thrown | State::Expired) {
+                return;
+            }
+            std::mem::replace(&mut *state, how)
+        };
         if let State::Armed(target) = armed {
             target.shut_down();
         }
@@ -43,7 +60,7 @@ impl Cancel {
     /// [`Cancelled`] when it was thrown already.
     pub fn arm(&self, target: Arc<dyn ShutDown>) -> Result<Armed<'_>, Cancelled> {
         let mut state = self.0.lock();
-        if matches!(*state, State::Thrown) {
+        if matches!(*state, State::Thrown | State::Expired) {
             return Err(Cancelled);
         }
         *state = State::Armed(target);
@@ -52,7 +69,12 @@ impl Cancel {
 
     /// Whether it was thrown.
     pub fn is_thrown(&self) -> bool {
-        matches!(*self.0.lock(), State::Thrown)
+        matches!(*self.0.lock(), State::Thrown | State::Expired)
+    }
+
+    /// Whether a deadline threw it, not the client.
+    pub fn is_expired(&self) -> bool {
+        matches!(*self.0.lock(), State::Expired)
     }
 
     /// Ready for the next connection in the same slot.

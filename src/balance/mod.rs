@@ -89,6 +89,11 @@ impl Outcome {
         }
     }
 
+    /// What it says that the deadline passed during a call.
+    pub fn at_deadline(marks: CallMarks) -> Self {
+        Self::of_failure(Reason::Timeout, Some(Cause::Deadline), marks)
+    }
+
     /// A deadline can pass before the server is spoken to, while a connection is waited for.
     fn of_failure(reason: Reason, cause: Option<Cause>, marks: CallMarks) -> Self {
         let spoken_to = marks.attempts > 0 || !marks.connect.is_zero();
@@ -113,6 +118,11 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// It begins only now: what it waited for a thread is no fault of the server's. The server counts as busy from the choice on.
+    pub fn begins(&mut self, now: Instant) {
+        self.since = now;
+    }
+
     /// How it went; to be told once. An attempt that nothing is told of says nothing.
     pub fn note(&self, outcome: Outcome, now: Instant) {
         if let Some(stats) = &self.stats {

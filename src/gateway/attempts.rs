@@ -88,7 +88,7 @@ impl Attempts {
         let Self { server, asked, request, limits, again } = self;
         let Some(again) = again else {
             let outcome = caller.call(&server, request, client, &CallLimits { deadline, ..limits }, cancel);
-            asked.note(balance::Outcome::of(&outcome), Instant::now());
+            asked.note(judged(&outcome, cancel), Instant::now());
             return outcome;
         };
         let keeps = again.retry.policy.keeps(&request.method);
@@ -153,7 +153,7 @@ impl Several {
         let asked = self.asked.take().unwrap_or_else(|| balancer.ask(&self.server, Instant::now()));
         trail.begin(&self.server);
         let outcome = calls.call(&self.server, self.request.clone());
-        asked.note(balance::Outcome::of(&outcome), Instant::now());
+        asked.note(judged(&outcome, calls.cancel), Instant::now());
         let marks = outcome.as_ref().map_or_else(|error| &error.marks, |answer| &answer.marks);
         trail.end(marks);
         if marks.attempts > 1 {
@@ -204,6 +204,15 @@ impl Several {
         }
         let _pausing = self.again.retry.pausing();
         retry::pause(Deadline::after(pause), cancel).map_err(|_| gone())
+    }
+}
+
+/// What an attempt says about its server. Who waits for a pool's thread leaves it at the deadline; to the call that looks as if the client
+/// had gone.
+fn judged(outcome: &Result<Answer, CallError>, cancel: &Cancel) -> balance::Outcome {
+    match outcome {
+        Err(error) if cancel.is_expired() => balance::Outcome::at_deadline(error.marks),
+        _ => balance::Outcome::of(outcome),
     }
 }
 

@@ -243,8 +243,12 @@ impl Backend {
         let parties = Parties { local: caller, client: &mut client, deadline, cancel: &cancel };
         let again = self.again(route, server);
         let trail = again.as_ref().map(|again| again.trail.clone());
-        let attempts = Attempts { server: server.clone(), asked, request, limits: self.limits, again };
+        let mut attempts = Attempts { server: server.clone(), asked, request, limits: self.limits, again };
+        let is_handed_over = matches!(admitted, Admitted::Place(_));
         let outcome = admitted.call(parties, move |caller, downstream, deadline, cancel| {
+            if is_handed_over {
+                attempts.asked.begins(Instant::now());
+            }
             attempts.run(caller, downstream, deadline, cancel)
         });
         let now = Instant::now();

@@ -53,6 +53,8 @@ struct State {
     still: Duration,
     interim: Option<(StatusCode, HeaderMap)>,
     done: bool,
+    /// The worker waited until the deadline.
+    expired: bool,
     left: bool,
     worker_polls: bool,
     pool_polls: bool,
@@ -144,14 +146,16 @@ impl Meeting {
 
     /// Nobody attends any longer. True: the call was not done, and is now shut down.
     pub(super) fn leave(&self) -> bool {
-        let unfinished = {
+        let (unfinished, expired) = {
             let mut state = self.state.lock();
             state.left = true;
             self.wake_pool(&state);
-            !state.done
+            (!state.done, state.expired)
         };
-        if unfinished {
-            self.cancel.throw();
+        match (unfinished, expired) {
+            (true, true) => self.cancel.expire(),
+            (true, false) => self.cancel.throw(),
+            (false, _) => {}
         }
         unfinished
     }
@@ -173,6 +177,7 @@ impl Meeting {
             }
             let by = state.counted(deadline);
             if by.has_passed() {
+                state.expired = true;
                 return Err(Reason::Timeout.into());
             }
             if state.asked && !state.has_octets() {

@@ -73,6 +73,56 @@ fn silence_blacks_out_and_an_orderly_close_does_not() {
     }
 }
 
+/// So does the deadline, whoever notices it: under THREAD the worker leaves, and the call ends by that. A client that leaves blames nobody.
+#[test]
+fn the_deadline_is_a_connection_failure_in_both_strategies() {
+    for strategy in ["SEMAPHORE", "THREAD"] {
+        let silent = TestOrigin::scripted(|talk| drop((talk.read_request(), talk.stall_until_closed())));
+        let setup = Setup::to_service(&silent).set("zuul.ribbonIsolationStrategy", strategy);
+        let deadline = "hystrix.command.up.execution.isolation.thread.timeoutInMilliseconds";
+        let gateway = forever_out(setup.clone()).set(deadline, "100").start();
+        (0..3).for_each(|_| assert_reason(&gateway.get("/"), 504, "timeout"));
+        gateway.assert_quiet();
+        assert_eq!(gateway.metric("portcullis_server_failures_successive", ""), 3.0, "{strategy}");
+        let gateway = setup.start();
+        let before = silent.requests().len();
+        let mut leaving = gateway.client();
+        leaving.send("GET / HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+        silent.wait_for_requests(before + 1);
+        leaving.reset();
+        gateway.assert_quiet();
+        assert_eq!(gateway.metric("portcullis_server_failures_successive", ""), 0.0, "{strategy}");
+    }
+}
+
+/// The second request waits in the pool's queue longer than its call takes. All times of both together are what both took.
+#[test]
+fn the_wait_for_a_thread_is_no_response_time() {
+    let (release, gate) = unbounded();
+    let origin = TestOrigin::gated(gate);
+    let setup = Setup::to_service(&origin).set("zuul.ribbonIsolationStrategy", "THREAD");
+    let setup =
+        setup.set("hystrix.threadpool.default.coreSize", "1").set("hystrix.threadpool.default.maxQueueSize", "1");
+    let gateway = setup.start();
+    let mut clients = [gateway.client(), gateway.client()];
+    clients[0].send("GET / HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+    origin.wait_for_requests(1);
+    clients[1].send("GET / HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+    wait::until("it is queued", || gateway.metric("portcullis_pool_queued", "") == 1.0);
+    wait::pace(Duration::from_millis(300));
+    for client in &mut clients {
+        release.send(()).expect("the origin waits");
+        assert_eq!(client.response().text(), "released");
+    }
+    drop(clients);
+    gateway.assert_quiet();
+    let sum = |name: &str| gateway.metric(&format!("{name}_seconds_sum"), "");
+    let (waits, calls, whole) =
+        (sum("portcullis_pool_wait"), sum("portcullis_server_response"), sum("http_server_requests"));
+    assert!(waits >= 0.29 && calls >= 0.29, "{waits} s, {calls} s");
+    assert!(waits + calls <= whole, "{waits} s and {calls} s in {whole} s");
+}
+
 #[test]
 fn a_blackout_ends_after_its_time_and_doubles() {
     let origin = TestOrigin::echoing();
