@@ -243,6 +243,7 @@ impl Backend {
         let parties = Parties { local: caller, client: &mut client, deadline, cancel: &cancel };
         let again = self.again(route, server);
         let trail = again.as_ref().map(|again| again.trail.clone());
+        let uncounted = self.retry.as_ref().filter(|_| again.is_none());
         let mut attempts = Attempts { server: server.clone(), asked, request, limits: self.limits, again };
         let is_handed_over = matches!(admitted, Admitted::Place(_));
         let outcome = admitted.call(parties, move |caller, downstream, deadline, cancel| {
@@ -253,6 +254,9 @@ impl Backend {
         });
         let now = Instant::now();
         record.called((admitted.waited(), now), &outcome, trail.as_deref());
+        if let Some(retry) = uncounted.filter(|_| replaced_stale(&outcome)) {
+            retry.replaced_stale(now);
+        }
         if let Some(heard) = heard(&outcome) {
             admitted.heard(heard);
         }
@@ -327,6 +331,15 @@ fn pool_metrics(config: &Config, backend: &BackendConfig, started: Instant) -> O
         key.into(),
         Arc::new(PoolMetrics::new(key, backend.command.pool_window, config.thread_pools[key].maximum_size, started)),
     ))
+}
+
+/// Whether the only attempt was made on a second connection, since the first was stale.
+fn replaced_stale(outcome: &Result<Result<Answer, CallError>, NoResult>) -> bool {
+    match outcome {
+        Ok(Ok(answer)) => answer.marks.attempts > 1,
+        Ok(Err(error)) => error.marks.attempts > 1,
+        Err(_) => false,
+    }
 }
 
 /// What the call tells an adaptive limit: an answer of any status, or that the server did not bear it. What ended by the client, by a limit

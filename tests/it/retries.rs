@@ -447,6 +447,29 @@ fn a_stale_connection_draws_from_the_budget() {
     }
 }
 
+/// On a route that is not retryable too: it is the same service that bears it.
+#[test]
+fn a_stale_connection_of_another_route_draws_from_the_budget() {
+    let origin = numbered(|number, talk| {
+        let Some(_) = talk.read_request() else { return false };
+        match number {
+            0 | 2 => talk.send(ok(b"fine")),
+            1 => false,
+            _ => talk.send(answer("503 Service Unavailable", "", number.to_string())),
+        }
+    });
+    let setup = retryable(&[&origin]).set("up.ribbon.retryableStatusCodes", "503");
+    let setup = setup.set("zuul.routes.once.path", "/once/**").set("zuul.routes.once.service-id", "up");
+    let setup = setup.set("zuul.routes.once.retryable", "false");
+    let setup = setup.set("gateway.retry-budget", "100").set("gateway.retry.min-retries-per-second", "0");
+    let gateway = setup.start();
+    let mut client = gateway.client();
+    assert_eq!(client.get("/once/1").text(), "fine");
+    assert_eq!(client.get("/once/2").text(), "fine");
+    assert_eq!(client.get("/").status, 503);
+    assert_eq!((origin.requests().len(), refused(&gateway, "budget")), (4, 1.0));
+}
+
 /// With pauses that are longer than any test: half an hour at least.
 fn pausing(origin: &TestOrigin) -> Setup {
     let setup = retryable(&[origin]).set("up.ribbon.retryableStatusCodes", "503");

@@ -148,8 +148,11 @@ fn connecting_has_a_budget() {
     let server = server_at(address, 1, &ConnectionLimit::new(1));
     let short = CallLimits { connect_timeout: SHORT, ..limits() };
     check(&server, short, Reason::ConnectTimeout, "connect timeout");
-    let late = CallLimits { connect_timeout: LONG, deadline: Deadline::after(SHORT), ..limits() };
-    check(&server, late, Reason::Timeout, "the deadline passed while connecting");
+    let late = || CallLimits { connect_timeout: LONG, deadline: Deadline::after(SHORT), ..limits() };
+    // On a busy machine the deadline can pass before the call comes to connecting.
+    let details = (0..100).map(|_| get_within(&server, &late(), &Cancel::default()).unwrap_err().detail);
+    let detail = details.into_iter().find(|detail| !detail.contains("before connecting"));
+    assert!(detail.is_some_and(|detail| detail.contains("the deadline passed while connecting")));
 }
 
 fn named(look_up: impl Fn(&str) -> std::io::Result<Vec<IpAddr>> + Send + Sync + 'static, port: u16) -> Arc<Server> {
