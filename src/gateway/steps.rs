@@ -1,4 +1,4 @@
-//! The steps of [`super::Gateway::serve`] by name and in order, for `/actuator/filters`: Zuul lists its filters there.
+//! The steps of `Gateway::serve` by name and in order, for `/actuator/filters`: Zuul lists its filters there.
 //!
 //! A step that the configuration leaves nothing to do is told as disabled, as Zuul tells filters that are switched off.
 
