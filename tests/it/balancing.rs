@@ -46,6 +46,28 @@ fn a_server_that_refuses_three_times_is_left_out() {
     }
 }
 
+/// A10: "Two servers alive: strict alternation, first one first".
+#[test]
+fn two_servers_are_asked_in_turn() {
+    for strategy in ["SEMAPHORE", "THREAD"] {
+        let both = ["first", "second"].map(|name| TestOrigin::answering(move |_| ok(name.as_bytes())));
+        let setup = Setup::new().service_route("up", "/**", &both.each_ref());
+        let gateway = setup.set("zuul.ribbon-isolation-strategy", strategy).start();
+        let answers: Vec<_> = (0..6).map(|_| gateway.get("/").text()).collect();
+        assert_eq!(answers, ["first", "second"].repeat(3), "{strategy}");
+        gateway.assert_quiet();
+    }
+}
+
+/// A10: 500 and 200 in turn, until the dead one is left out. Here 500 only under `zuul1`.
+#[test]
+fn compat_mode_says_500_of_a_dead_server() {
+    let origin = TestOrigin::echoing();
+    let gateway = forever_out(with_a_dead_server(&origin).0).set("gateway.compat", "zuul1").start();
+    assert_eq!(statuses(&gateway, 9), [500, 200, 500, 200, 500, 200, 200, 200, 200]);
+    gateway.assert_quiet();
+}
+
 /// So long that no machine is slow enough to see the end of a blackout.
 fn forever_out(setup: Setup) -> Setup {
     let setup = setup.set("niws.loadbalancer.up.circuitTripTimeoutFactorSeconds", "3600");

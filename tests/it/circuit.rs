@@ -357,3 +357,70 @@ fn health_names_open_circuits_and_stays_up(container: Container) {
     let open = serde_json::json!({"status": "CIRCUIT_OPEN", "details": {"openCircuitBreakers": ["RibbonCommand::up"]}});
     assert_eq!(health(), (200, "UP".into(), open));
 }
+
+/// Held back until it is told, `/fail` is then closed without an answer and `/late` answered; anything else is answered at once.
+fn held_back(gate: crossbeam_channel::Receiver<()>) -> TestOrigin {
+    TestOrigin::scripted(move |talk| {
+        while let Some(request) = talk.read_request() {
+            if matches!(&request.target[..], b"/fail" | b"/late") {
+                talk.wait_for(&gate);
+            }
+            if request.target == b"/fail" {
+                return;
+            }
+            talk.send(ok(b"well"));
+        }
+    })
+}
+
+/// A gateway that drains while its circuit tests: the test is finished, its permit is back while others are still under way, and whoever
+/// had queued behind it is let through: as the next test if this one failed.
+#[test]
+fn a_drain_takes_nothing_from_a_test() {
+    for (mode, test, status) in
+        [("single-test", "/up/fail", 502), ("single-test", "/up/late", 200), ("half-open", "/up/late", 200)]
+    {
+        let ((release, gate), (let_go, others_gate)) = (crossbeam_channel::unbounded(), crossbeam_channel::unbounded());
+        let (origin, other) = (held_back(gate), TestOrigin::gated(others_gate));
+        let setup =
+            Setup::new().service_route("up", "/up/**", &[&origin]).url_route("other", "/other/**", &other.url());
+        let setup = judged(setup, "up", 1).set("gateway.circuit-breaker.mode", mode);
+        let setup = setup.set("hystrix.command.up.circuitBreaker.sleepWindowInMilliseconds", "50");
+        let setup = setup.set("hystrix.command.default.execution.timeout.enabled", "false");
+        let setup = setup.set("ribbon.ReadTimeout", "60000").set("zuul.host.socketTimeoutMillis", "60000");
+        let setup = setup.set("zuul.semaphore.maxSemaphores", "1").set("server.tomcat.max-threads", "2");
+        let mut gateway = setup.start();
+        let send = |target: &str| {
+            let mut client = gateway.client();
+            client.send(format!("GET {target} HTTP/1.1\r\nHost: gw.test\r\n\r\n"));
+            client
+        };
+        let mut busy = send("/other/1");
+        other.wait_for_requests(1);
+        release.send(()).expect("the origin waits");
+        assert_reason(&gateway.get("/up/fail"), 502, "upstream_aborted");
+        wait_for_view(&gateway, "up", 1.0);
+        let mut testing = wait::until_some("it is tested", || {
+            let (before, mut client) = (origin.requests().len(), send(test));
+            wait::until("it is sent or refused", || origin.requests().len() > before || client.has_news());
+            (origin.requests().len() > before).then_some(client)
+        });
+        assert_eq!(gateway.metric("hystrix_circuit_breaker_open", "up"), 1.0, "{mode}");
+        assert_eq!(gateway.metric("portcullis_semaphore_in_use", "up"), 1.0, "{mode}");
+        let mut queued = send("/up/next");
+        wait::until("it is queued", || gateway.metric("portcullis_queue_waiting", "gateway") == 1.0);
+        gateway.process.signal(rustix::process::Signal::TERM);
+        wait::until("it drains", || gateway.manage("/actuator/health").status == 503);
+        // Longer than the sleep window, which begins with the test.
+        wait::pace(Duration::from_millis(60));
+        release.send(()).expect("the origin waits");
+        assert_eq!(testing.response().status, status, "{mode}");
+        assert_eq!(queued.response().text(), "well", "{mode}");
+        wait::until("the permit is back", || gateway.metric("portcullis_semaphore_in_use", "up") == 0.0);
+        assert_eq!(gateway.metric("hystrix_circuit_breaker_open", "up"), 0.0, "{mode}");
+        assert!(gateway.process.runs(), "a request is still under way");
+        let_go.send(()).expect("the other origin waits");
+        assert_eq!(busy.response().text(), "released");
+        assert_eq!(gateway.process.wait().code(), Some(0));
+    }
+}

@@ -3,7 +3,7 @@
 //! ISO-15: one row, one test. Nothing here is 500, which is for the gateway's own faults.
 
 use crate::support::gateway::{Container, Setup, TestGateway, assert_reason, for_both_containers};
-use crate::support::message::End;
+use crate::support::message::{End, Message};
 use crate::support::origin::{TestOrigin, answer};
 use crate::support::socket::DEAD;
 
@@ -23,6 +23,10 @@ for_both_containers!(
     own_answers_to_head_have_no_body,
     errors_look_like_springs,
     compat_mode_answers_as_zuul_did,
+    compat_mode_has_zuuls_word_for_what_upstreams_do,
+    compat_mode_has_zuuls_word_for_what_is_full,
+    compat_mode_has_the_forms_of_spring,
+    compat_mode_passes_no_cut_body_off_as_whole,
     interim_answers_are_no_answers,
 );
 
@@ -252,6 +256,131 @@ fn compat_mode_answers_as_zuul_did(container: Container) {
     let on_param = setup.set("server.error.include-message", "on-param").start();
     check(&on_param, "/dead/1", 500, "");
     check(&on_param, "/dead/1?message=true", 500, "GENERAL");
+}
+
+/// Status and message of Zuul's error body.
+#[track_caller]
+fn told(answer: &Message) -> (u16, String) {
+    let body: serde_json::Value = serde_json::from_slice(&answer.body).expect("the error body is JSON");
+    (answer.status, body["message"].as_str().expect("a message").to_owned())
+}
+
+/// A7, rows "no server in list", "upstream closes without answer", "upstream answers garbage", "read timeout". What differs: HttpClient
+/// sends a GET of a url route four times, here it is sent once, as a POST is there.
+fn compat_mode_has_zuuls_word_for_what_upstreams_do(container: Container) {
+    let mute = TestOrigin::scripted(|talk| drop(talk.read_request()));
+    let garbling = TestOrigin::scripted(|talk| {
+        talk.read_request();
+        talk.send("garbage\r\n\r\n");
+    });
+    let silent = TestOrigin::scripted(|talk| {
+        talk.read_request();
+        talk.stall_until_closed();
+    });
+    let setup = Setup::new().container(container).set("gateway.compat", "zuul1");
+    let setup = setup.set("server.error.include-message", "always").set("zuul.host.socketTimeoutMillis", "150");
+    let setup = setup.url_route("mute", "/mute/**", &mute.url()).url_route("garbling", "/garbling/**", &garbling.url());
+    let setup = setup.url_route("silent", "/silent/**", &silent.url());
+    let setup = setup.service_route("svc-mute", "/svc/mute/**", &[&mute]);
+    let setup = setup.service_route("svc-garbling", "/svc/garbling/**", &[&garbling]);
+    let setup = setup.service_route("nobody", "/svc/nobody/**", &[]).set("nobody.ribbon.listOfServers", "");
+    let gateway = setup.start();
+    let no_answer = format!("{} failed to respond", mute.address());
+    for (method, target, message) in [
+        ("GET", "/mute/1", no_answer.as_str()),
+        ("POST", "/mute/1", no_answer.as_str()),
+        ("GET", "/garbling/1", "Forwarding error"),
+        ("GET", "/silent/1", "Read timed out"),
+        ("GET", "/svc/mute/1", "GENERAL"),
+        ("GET", "/svc/garbling/1", "GENERAL"),
+        ("GET", "/svc/nobody/1", "GENERAL"),
+    ] {
+        let answer = gateway.client().request(method, target, "", b"");
+        assert_eq!(told(&answer), (500, message.to_owned()), "{method} {target}");
+    }
+    assert_eq!(mute.requests().len(), 3, "each is sent once");
+    gateway.assert_quiet();
+}
+
+/// A7, rows "THREAD pool full" and "pool wait exceeded".
+fn compat_mode_has_zuuls_word_for_what_is_full(container: Container) {
+    let (release, gate) = crossbeam_channel::unbounded();
+    let origin = TestOrigin::gated(gate);
+    let setup = Setup::new().container(container).set("gateway.compat", "zuul1");
+    let setup = setup.set("server.error.include-message", "always").set("zuul.host.maxPerRouteConnections", "1");
+    let setup = setup.set("zuul.host.connectionRequestTimeoutMillis", "100").url_route("url", "/url/**", &origin.url());
+    let setup = setup.service_route("pooled", "/pooled/**", &[&origin]).set("pooled.ribbon.ReadTimeout", "60000");
+    let setup = setup.set("zuul.ribbonIsolationStrategy", "THREAD").set("hystrix.threadpool.default.coreSize", "1");
+    let gateway = setup.set("hystrix.command.default.execution.timeout.enabled", "false").start();
+    for (target, message) in
+        [("/pooled/1", "REJECTED_THREAD_EXECUTION"), ("/url/1", "Timeout waiting for connection from pool")]
+    {
+        let before = origin.requests().len();
+        let mut busy = gateway.client();
+        busy.send(format!("GET {target} HTTP/1.1\r\nHost: gw.test\r\n\r\n"));
+        origin.wait_for_requests(before + 1);
+        assert_eq!(told(&gateway.get(target)), (500, message.to_owned()), "{target}");
+        assert_eq!(origin.requests().len(), before + 1, "{target}: it was not sent");
+        release.send(()).expect("the origin waits");
+        assert_eq!(busy.response().text(), "released");
+        drop(busy);
+        gateway.assert_quiet();
+    }
+}
+
+/// A7: a page for browsers, nothing for who wants neither, to HEAD the fields of a GET; and a path where there is no route. What differs:
+/// no `Vary` (nothing here varies by Origin), no page of errors below `/error`, and the connection goes on.
+fn compat_mode_has_the_forms_of_spring(container: Container) {
+    let setup = Setup::new().container(container).set("gateway.compat", "zuul1");
+    let gateway = setup.url_route("dead", "/dead/**", &format!("http://{DEAD}")).start();
+    let mut client = gateway.client();
+    let mut ask = |method: &str, target: &str, fields: &str| client.request(method, target, fields, b"");
+    let plain = ask("GET", "/dead/1", "");
+    assert_eq!(told(&plain), (500, String::new()));
+    assert_eq!(plain.field("Content-Type").as_deref(), Some("application/json"));
+    let head = ask("HEAD", "/dead/1", "");
+    assert_eq!((head.status, head.body.len()), (500, 0));
+    for name in ["Content-Type", "Content-Length", "X-Gateway-Reason"] {
+        assert_eq!(head.field(name), plain.field(name), "{name}");
+    }
+    let page = ask("GET", "/dead/1", "Accept: text/html\r\n");
+    assert_eq!((page.status, page.field("Content-Type").as_deref()), (500, Some("text/html;charset=UTF-8")));
+    assert!(page.text().contains("500 Internal Server Error"), "{}", page.text());
+    let empty = ask("GET", "/dead/1", "Accept: application/xml\r\n");
+    assert_eq!((empty.status, empty.field("Content-Length").as_deref()), (500, Some("0")));
+    for target in ["/other", "/error"] {
+        let missing = ask("GET", target, "");
+        let body: serde_json::Value = serde_json::from_slice(&missing.body).expect("JSON");
+        let keys: Vec<_> = body.as_object().expect("an object").keys().map(String::as_str).collect();
+        assert_eq!(keys, ["timestamp", "status", "error", "message", "path"]);
+        let values = (missing.status, &body["error"], &body["message"], &body["path"], missing.field("Vary"));
+        assert_eq!(values, (404, &"Not Found".into(), &"".into(), &target.into(), None));
+    }
+    drop(client);
+    gateway.assert_quiet();
+}
+
+/// A7, rows "body cut" and "body stalled". The one place where `zuul1` does not do as Zuul: 200 with a proper end would pass a part off
+/// as the whole.
+fn compat_mode_passes_no_cut_body_off_as_whole(container: Container) {
+    let origin = TestOrigin::scripted(|talk| {
+        let request = talk.read_request().expect("a request");
+        talk.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123456789");
+        if request.target == b"/stalled" {
+            talk.stall_until_closed();
+        }
+    });
+    let setup =
+        Setup::new().container(container).set("gateway.compat", "zuul1").url_route("url", "/url/**", &origin.url());
+    let setup = setup.set("zuul.host.socketTimeoutMillis", "150").set("svc.ribbon.ReadTimeout", "150");
+    let gateway = setup.service_route("svc", "/svc/**", &[&origin]).start();
+    for target in ["/url/cut", "/svc/cut", "/url/stalled", "/svc/stalled"] {
+        let mut client = gateway.client();
+        client.send(format!("GET {target} HTTP/1.1\r\nHost: gw.test\r\n\r\n"));
+        let end = client.answer_or_end("GET");
+        assert!(end.is_err(), "{target} looks whole: {end:?}");
+        gateway.assert_quiet();
+    }
 }
 
 /// SMUG-08: any number of them, and an end after them is no answer.

@@ -185,6 +185,25 @@ fn compat_mode_has_zuuls_word_for_retries_that_are_used_up() {
     assert_eq!(origin.requests().len(), 2);
 }
 
+/// A10: "4 attempts for GET", of which what is told in the end is: the 503 of the last, and else 500 `COMMAND_EXCEPTION`. `zuul1` changes
+/// neither the number nor the status of an upstream's own.
+#[test]
+fn compat_mode_makes_as_many_attempts() {
+    let [busy, closing] = [unavailable(99), mute()];
+    let setup = Setup::new().service_route("busy", "/busy/**", &[&busy]);
+    let setup = setup.service_route("closing", "/closing/**", &[&closing]).set("zuul.retryable", "true");
+    let setup = setup.set("ribbon.MaxAutoRetries", "1").set("ribbon.MaxAutoRetriesNextServer", "1");
+    let setup = setup.set("ribbon.retryableStatusCodes", "503").set("gateway.compat", "zuul1");
+    let gateway = setup.set("server.error.include-message", "always").start();
+    let last = gateway.get("/busy/1");
+    assert_eq!((last.status, last.text().as_str(), busy.requests().len()), (503, "3", 4));
+    assert_eq!(gateway.client().request("POST", "/busy/1", "", b"hello").text(), "4", "a POST is sent once");
+    let body: serde_json::Value = serde_json::from_slice(&gateway.get("/closing/1").body).expect("JSON");
+    assert_eq!((&body["status"], &body["message"]), (&500.into(), &"COMMAND_EXCEPTION".into()));
+    assert_eq!(closing.requests().len(), 4);
+    gateway.assert_quiet();
+}
+
 /// A10: "POST only 1 on status 503", and none either once an octet of it was sent.
 fn a_post_is_sent_once(container: Container) {
     for strategy in STRATEGIES {
