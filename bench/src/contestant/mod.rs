@@ -12,6 +12,7 @@ mod direct;
 mod haproxy;
 pub(crate) mod java;
 mod knob;
+mod netflix;
 mod nginx;
 mod ours;
 mod scratch;

@@ -1,5 +1,6 @@
 //! portcullis in its variants, and its async twin: the same file for all.
 
+use super::netflix::{CONNECTIONS, POOL, POOL_QUEUE, SEMAPHORE, TIMEOUTS};
 use super::spring::write_properties;
 use super::{Availability, Contestant, Family, Knob, Launch, Listening, Stage, Told};
 use crate::child::{Output, Running, tied};
@@ -8,14 +9,22 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
 pub(super) const ALL: &[Contestant] = &[
-    contestant("portcullis", "portcullis", &[DOOR, FRONT, BACK, SEMAPHORE]),
-    contestant("portcullis-thread", "portcullis, THREAD", &[DOOR, FRONT, BACK, THREAD]),
-    contestant("portcullis-tiny-http", "portcullis, tiny-http", &[TINY_HTTP, BACK, SEMAPHORE]),
+    contestant("portcullis", "portcullis", &[DOOR, FRONT, CONNECTIONS, WAIT, TIMEOUTS, LOG, SEMAPHORE]),
+    contestant(
+        "portcullis-thread",
+        "portcullis, THREAD",
+        &[DOOR, FRONT, CONNECTIONS, WAIT, TIMEOUTS, LOG, POOL, POOL_QUEUE],
+    ),
+    contestant(
+        "portcullis-tiny-http",
+        "portcullis, tiny-http",
+        &[TINY_HTTP, CONNECTIONS, WAIT, TIMEOUTS, LOG, SEMAPHORE],
+    ),
     Contestant {
         name: "twin",
         label: "async twin",
         family: Family::Async,
-        knobs: &[DOOR, TWIN, BACK, SEMAPHORE],
+        knobs: &[DOOR, TWIN, CONNECTIONS, WAIT, TIMEOUTS, LOG, SEMAPHORE],
         find: find_twin,
         launch: |launch| run(launch, "async-gateway"),
     },
@@ -48,47 +57,19 @@ const TINY_HTTP: &[Knob] = &[
     Knob::new(Stage::Queue, "gateway.queue.timeout", Told::Default("5s"), Told::Value("30s")),
 ];
 
-const BACK: &[Knob] = &[
-    super::spring::BREAKER,
-    Knob::new(Stage::Upstream, "<service>.ribbon.MaxConnectionsPerHost", Told::Default("50"), Told::Value("20000")),
-    Knob::new(Stage::Upstream, "<service>.ribbon.MaxTotalConnections", Told::Default("200"), Told::Value("20000")),
-    Knob::new(Stage::Upstream, "zuul.host.connection-request-timeout-millis", TWO_SECONDS, THIRTY_SECONDS),
-    Knob::new(Stage::Timeout, "<service>.ribbon.ReadTimeout", Told::Default("1000"), THIRTY_SECONDS),
-    Knob::new(
-        Stage::Timeout,
-        "hystrix.command.<service>.execution.isolation.thread.timeoutInMilliseconds",
-        Told::Default("4000"),
-        Told::Value("60000"),
-    ),
-    Knob::new(Stage::Log, "gateway.access-log.format", Told::Default("combined"), Told::Value("off")),
-];
+/// Zuul waits for ever.
+const WAIT: &[Knob] = &[Knob::new(
+    Stage::Upstream,
+    "zuul.host.connection-request-timeout-millis",
+    Told::Default("2000"),
+    Told::Value("30000"),
+)];
 
-const SEMAPHORE: &[Knob] =
-    &[Knob::new(Stage::Isolation, "zuul.semaphore.max-semaphores", Told::Default("100"), Told::Value("20000"))];
-
-/// A pool for each service, as large as the number of workers.
-const THREAD: &[Knob] = &[
-    Knob::new(Stage::Isolation, "zuul.ribbon-isolation-strategy", Told::Value("THREAD"), Told::Value("THREAD")),
-    Knob::new(
-        Stage::Isolation,
-        "zuul.thread-pool.use-separate-thread-pools",
-        Told::Default("false"),
-        Told::Value("true"),
-    ),
-    Knob::new(Stage::Isolation, "hystrix.threadpool.<service>.coreSize", Told::Default("10, for all"), Told::Workers),
-    Knob::new(Stage::Isolation, "hystrix.threadpool.<service>.maxQueueSize", Told::Default("-1"), Told::Value("20000")),
-    Knob::new(
-        Stage::Isolation,
-        "hystrix.threadpool.<service>.queueSizeRejectionThreshold",
-        Told::Default("5"),
-        Told::Value("20000"),
-    ),
-];
+const LOG: &[Knob] =
+    &[Knob::new(Stage::Log, "gateway.access-log.format", Told::Default("combined"), Told::Value("off"))];
 
 const NO_BOUND: Told = Told::Default("no bound");
 const AS_CONNECTIONS: Told = Told::Default("as max-connections");
-const TWO_SECONDS: Told = Told::Default("2000");
-const THIRTY_SECONDS: Told = Told::Value("30000");
 
 /// Starts this program as `command`; it picks a port and says which.
 fn run(launch: &Launch<'_>, command: &str) -> io::Result<Listening> {
