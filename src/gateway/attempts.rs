@@ -26,13 +26,14 @@ pub(super) struct Attempts {
     pub(super) request: OutboundRequest,
     /// But for the deadline.
     pub(super) limits: CallLimits,
+    /// Whose budget bears it when a stale connection is replaced.
+    pub(super) retry: Option<Arc<Retry>>,
     /// `None`: there is one.
     pub(super) again: Option<Again>,
 }
 
 /// What further attempts need.
 pub(super) struct Again {
-    pub(super) retry: Arc<Retry>,
     pub(super) balancer: Arc<Balancer>,
     pub(super) trail: Arc<Trail>,
 }
@@ -85,15 +86,16 @@ impl Attempts {
         deadline: Deadline,
         cancel: &Cancel,
     ) -> Result<Answer, CallError> {
-        let Self { server, asked, request, limits, again } = self;
-        let Some(again) = again else {
+        let Self { server, asked, request, limits, retry, again } = self;
+        let (Some(retry), Some(again)) = (&retry, again) else {
             let outcome = caller.call(&server, request, client, &CallLimits { deadline, ..limits }, cancel);
-            asked.note(judged(&outcome, cancel), Instant::now());
+            note(&outcome, asked, retry.as_deref(), cancel);
             return outcome;
         };
-        let keeps = again.retry.policy.keeps(&request.method);
+        let keeps = retry.policy.keeps(&request.method);
         let calls = Calls { caller, client: Replay::new(client, keeps), deadline, limits, cancel };
-        Several { again, request, server, asked: Some(asked), tried: Vec::new(), turns: Turns::default() }.run(calls)
+        let (asked, tried, turns) = (Some(asked), Vec::new(), Turns::default());
+        Several { retry, again, request, server, asked, tried, turns }.run(calls)
     }
 }
 
@@ -119,7 +121,8 @@ impl Calls<'_> {
 }
 
 /// Attempts on one server after another.
-struct Several {
+struct Several<'a> {
+    retry: &'a Retry,
     again: Again,
     request: OutboundRequest,
     server: Arc<Server>,
@@ -129,9 +132,9 @@ struct Several {
     turns: Turns,
 }
 
-impl Several {
+impl Several<'_> {
     fn run(mut self, mut calls: Calls<'_>) -> Result<Answer, CallError> {
-        self.again.retry.began(Instant::now());
+        self.retry.began(Instant::now());
         let mut paused = Duration::ZERO;
         loop {
             let outcome = self.attempt(&mut calls);
@@ -153,18 +156,14 @@ impl Several {
         let asked = self.asked.take().unwrap_or_else(|| balancer.ask(&self.server, Instant::now()));
         trail.begin(&self.server);
         let outcome = calls.call(&self.server, self.request.clone());
-        asked.note(judged(&outcome, calls.cancel), Instant::now());
-        let marks = outcome.as_ref().map_or_else(|error| &error.marks, |answer| &answer.marks);
-        trail.end(marks);
-        if marks.attempts > 1 {
-            self.again.retry.replaced_stale(Instant::now());
-        }
+        note(&outcome, asked, Some(self.retry), calls.cancel);
+        trail.end(marks(&outcome));
         outcome
     }
 
     /// After which pause there is another attempt, its server chosen; `None`: this was the last one.
     fn another(&mut self, outcome: &Result<Answer, CallError>, calls: &mut Calls<'_>) -> Option<Duration> {
-        let retry = &self.again.retry;
+        let retry = self.retry;
         let why = retry.policy.why(&self.request.method, summary(outcome))?;
         let target = self.turns.next(&retry.policy)?;
         if !calls.client.rewind() {
@@ -183,7 +182,7 @@ impl Several {
             Target::SameServer => None,
             Target::NextServer => Some(self.next_server(now)?),
         };
-        if !self.again.retry.grants(why, now) {
+        if !self.retry.grants(why, now) {
             return None;
         }
         log::debug!("{}: {why}: retry {}, {target}, in {pause:?}", self.server.authority(), self.turns.retries());
@@ -202,7 +201,7 @@ impl Several {
         if pause.is_zero() {
             return Ok(());
         }
-        let _pausing = self.again.retry.pausing();
+        let _pausing = self.retry.pausing();
         retry::pause(Deadline::after(pause), cancel).map_err(|_| gone())
     }
 }
@@ -214,6 +213,19 @@ fn judged(outcome: &Result<Answer, CallError>, cancel: &Cancel) -> balance::Outc
         Err(error) if cancel.is_expired() => balance::Outcome::at_deadline(error.marks),
         _ => balance::Outcome::of(outcome),
     }
+}
+
+/// An attempt is over: its server is told, and the budget if a stale connection was replaced.
+fn note(outcome: &Result<Answer, CallError>, asked: Asked, retry: Option<&Retry>, cancel: &Cancel) {
+    let now = Instant::now();
+    asked.note(judged(outcome, cancel), now);
+    if let Some(retry) = retry.filter(|_| marks(outcome).attempts > 1) {
+        retry.replaced_stale(now);
+    }
+}
+
+fn marks(outcome: &Result<Answer, CallError>) -> &CallMarks {
+    outcome.as_ref().map_or_else(|error| &error.marks, |answer| &answer.marks)
 }
 
 fn summary(outcome: &Result<Answer, CallError>) -> Outcome {

@@ -155,7 +155,11 @@ impl Backend {
                 config.servers.iter().map(server).collect(),
                 shared.started,
             )),
-            command: Command::new(config, pool_key(config).map(|key| shared.pool_metrics[key].clone()), shared.started),
+            command: Command::new(
+                config,
+                config.isolation.pool_key().map(|key| shared.pool_metrics[key].clone()),
+                shared.started,
+            ),
             retry: config.retry.as_ref().map(|retry| Arc::new(Retry::new(&config.id, retry, Instant::now()))),
             isolation,
             limits: CallLimits {
@@ -243,8 +247,8 @@ impl Backend {
         let parties = Parties { local: caller, client: &mut client, deadline, cancel: &cancel };
         let again = self.again(route, server);
         let trail = again.as_ref().map(|again| again.trail.clone());
-        let uncounted = self.retry.as_ref().filter(|_| again.is_none());
-        let mut attempts = Attempts { server: server.clone(), asked, request, limits: self.limits, again };
+        let mut attempts =
+            Attempts { server: server.clone(), asked, request, limits: self.limits, retry: self.retry.clone(), again };
         let is_handed_over = matches!(admitted, Admitted::Place(_));
         let outcome = admitted.call(parties, move |caller, downstream, deadline, cancel| {
             if is_handed_over {
@@ -254,9 +258,6 @@ impl Backend {
         });
         let now = Instant::now();
         record.called((admitted.waited(), now), &outcome, trail.as_deref());
-        if let Some(retry) = uncounted.filter(|_| replaced_stale(&outcome)) {
-            retry.replaced_stale(now);
-        }
         if let Some(heard) = heard(&outcome) {
             admitted.heard(heard);
         }
@@ -278,8 +279,8 @@ impl Backend {
 
     /// What attempts after that on `first` need, if there may be any.
     fn again(&self, route: &Route, first: &Arc<Server>) -> Option<Again> {
-        let retry = self.retry.as_ref().filter(|_| route.config.retryable)?.clone();
-        Some(Again { retry, balancer: self.balancer.clone(), trail: Trail::new(first) })
+        let may_be = self.retry.is_some() && route.config.retryable;
+        may_be.then(|| Again { balancer: self.balancer.clone(), trail: Trail::new(first) })
     }
 
     /// The failure as one of this backend.
@@ -318,28 +319,12 @@ impl Collect for Backends {
     }
 }
 
-fn pool_key(backend: &BackendConfig) -> Option<&str> {
-    match &backend.isolation {
-        IsolationConfig::Thread { pool_key } => Some(pool_key),
-        IsolationConfig::Semaphore { .. } | IsolationConfig::None => None,
-    }
-}
-
 fn pool_metrics(config: &Config, backend: &BackendConfig, started: Instant) -> Option<(String, Arc<PoolMetrics>)> {
-    let key = pool_key(backend)?;
+    let key = backend.isolation.pool_key()?;
     Some((
         key.into(),
         Arc::new(PoolMetrics::new(key, backend.command.pool_window, config.thread_pools[key].maximum_size, started)),
     ))
-}
-
-/// Whether the only attempt was made on a second connection, since the first was stale.
-fn replaced_stale(outcome: &Result<Result<Answer, CallError>, NoResult>) -> bool {
-    match outcome {
-        Ok(Ok(answer)) => answer.marks.attempts > 1,
-        Ok(Err(error)) => error.marks.attempts > 1,
-        Err(_) => false,
-    }
 }
 
 /// What the call tells an adaptive limit: an answer of any status, or that the server did not bear it. What ended by the client, by a limit

@@ -1,8 +1,8 @@
 //! The actuator: health, info, routes, filters, metrics and prometheus below one base path, with Spring Boot 2.3's semantics.
 //!
-//! An [`Actuator`] answers from the head alone and never blocks; only `hystrix.stream` goes on after that, in the background. The gateway asks it below its routes when the actuator has no port of
-//! its own; with `management.server.port`, a front of two threads serves it through [`ManagementHandler`]. What it tells comes in by
-//! closures and [`Collect`], so that it knows no other part of the gateway.
+//! An [`Actuator`] answers from the head alone and never blocks; only `hystrix.stream` goes on after that, in the background. The gateway
+//! asks it below its routes when the actuator has no port of its own; with `management.server.port`, a front of two threads serves it
+//! through [`ManagementHandler`]. What it tells comes in by closures and [`Collect`], so that it knows no other part of the gateway.
 
 mod filters;
 mod handler;

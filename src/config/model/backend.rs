@@ -120,6 +120,16 @@ pub enum LimitLaw {
     Aimd,
 }
 
+impl IsolationConfig {
+    /// The thread pool's key, if there is one.
+    pub fn pool_key(&self) -> Option<&str> {
+        match self {
+            Self::Thread { pool_key } => Some(pool_key),
+            Self::Semaphore { .. } | Self::None => None,
+        }
+    }
+}
+
 /// `hystrix.threadpool.<key>.*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadPoolConfig {

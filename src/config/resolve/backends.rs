@@ -62,7 +62,7 @@ impl Backends<'_> {
             time_to_live: life.or_else(|| read.time(KEEP_ALIVE)).unwrap_or(Some(Duration::from_secs(900))),
             adaptive: None,
             deadline: strategy.deadline_of_a_service(read, faults),
-            command: self.command(id, BackendKind::Service, pool_key(&isolation), faults),
+            command: self.command(id, BackendKind::Service, isolation.pool_key(), faults),
             isolation,
             thread_pool_key_override: strategy.pool_key_override(),
             retry: retry::of_a_service(read, routes, faults),
@@ -207,7 +207,7 @@ pub(super) fn tell_unused(
     backends: &BTreeMap<String, Arc<BackendConfig>>,
     faults: &mut Vec<Fault>,
 ) {
-    let pools: BTreeSet<&str> = backends.values().filter_map(|backend| pool_key(&backend.isolation)).collect();
+    let pools: BTreeSet<&str> = backends.values().filter_map(|backend| backend.isolation.pool_key()).collect();
     let ids: BTreeSet<&str> = backends.keys().map(String::as_str).collect();
     let mut told = BTreeSet::new();
     for setting in settings.iter() {
@@ -233,12 +233,5 @@ pub(super) fn tell_unused(
             let near = nearest(id, known.iter().copied()).map(str::to_string);
             faults.push(Fault::warning(&setting.place, setting.name.clone(), format!("{id}: {message}")).meaning(near));
         }
-    }
-}
-
-fn pool_key(isolation: &IsolationConfig) -> Option<&str> {
-    match isolation {
-        IsolationConfig::Thread { pool_key } => Some(pool_key),
-        _ => None,
     }
 }
