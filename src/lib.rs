@@ -3,7 +3,7 @@
 //! # The way of a request
 //!
 //! ```text
-//! accept -> connection -> head -> route -> pre filters -> circuit -> isolation (semaphore | pool) -> upstream (ureq) -> post filters -> response
+//! accept -> connection -> head -> route -> pre filters -> circuit -> isolation (semaphore | pool) -> upstream -> post filters -> response
 //! ```
 //!
 //! [`gateway::Gateway`] tells it on one page. Modules are listed in the order in which a request meets them; arrows between them point

@@ -27,15 +27,20 @@ struct End {
 }
 
 impl Pinger {
-    /// Pings every server of `balancer` until it is dropped; connects within `connect_timeout`, which its end may have to wait for.
+    /// Pings every server of `balancer` with `caller` until it is dropped; connects within `connect_timeout`, which its end may have to
+    /// wait for.
     ///
     /// # Errors
     /// The system gave no thread.
-    pub fn start(balancer: Arc<Balancer>, config: PingConfig, connect_timeout: Duration) -> io::Result<Self> {
+    pub fn start(
+        balancer: Arc<Balancer>,
+        config: PingConfig,
+        connect_timeout: Duration,
+        mut caller: Caller,
+    ) -> io::Result<Self> {
         let end = Arc::new(End::default());
         let seen = end.clone();
         let run = move || {
-            let mut caller = Caller::new();
             while !seen.reached.load(Relaxed) {
                 balancer.ping(&mut caller, (&config, connect_timeout), &seen);
                 // Who ends it unparks it afterwards, which ends this wait too.

@@ -18,7 +18,8 @@ pub use command::{
     WindowConfig,
 };
 pub use gateway::{
-    AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, QueueOrder, Scheduling,
+    AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, HttpClient, QueueOrder,
+    Scheduling,
 };
 pub use gateway::{RateLimitConfig, RateLimitKey, RateLimitsConfig};
 pub use management::{EndpointExposure, ManagementConfig, ShowDetails, StreamConfig};

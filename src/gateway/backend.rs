@@ -10,7 +10,7 @@ use crate::balance::{Balancer, Pinger};
 use crate::client::{BodyLength, Client, ClientError};
 use crate::command::{Command, PoolMetrics, PoolState};
 use crate::config::Config;
-use crate::config::model::{BackendConfig, BackendKind, IsolationConfig, Scheduling};
+use crate::config::model::{BackendConfig, BackendKind, HttpClient, IsolationConfig, Scheduling};
 use crate::deadline::Deadline;
 use crate::isolation::{Admitted, Heard, Isolation, Manner, NoResult, Parties, Pool, Semaphore};
 use crate::metrics::{Collect, Sink};
@@ -30,6 +30,7 @@ use std::time::{Duration, Instant};
 /// Every backend by its id.
 pub(crate) struct Backends {
     by_id: HashMap<String, Backend>,
+    http_client: HttpClient,
     alarm: Arc<Alarm>,
     pools: Vec<Arc<Pool<Caller>>>,
     pool_metrics: Vec<Arc<PoolMetrics>>,
@@ -85,7 +86,18 @@ impl Backends {
         };
         let by_id = config.backends.iter().map(|(id, backend)| (id.clone(), Backend::new(backend, &shared))).collect();
         let (pools, pool_metrics) = (shared.pools.into_values(), shared.pool_metrics.into_values());
-        Ok(Self { by_id, alarm: shared.alarm, pools: pools.collect(), pool_metrics: pool_metrics.collect() })
+        Ok(Self {
+            by_id,
+            http_client: config.gateway.http_client,
+            alarm: shared.alarm,
+            pools: pools.collect(),
+            pool_metrics: pool_metrics.collect(),
+        })
+    }
+
+    /// Makes the calls of one thread.
+    pub(crate) fn caller(&self) -> Caller {
+        Caller::new(self.http_client)
     }
 
     /// The backend of `route`.
@@ -109,7 +121,7 @@ impl Backends {
     pub(crate) fn start_pings(&self) -> io::Result<Vec<Pinger>> {
         let pinged = self.by_id.values().filter_map(|backend| Some((backend, backend.config.balance.ping.clone()?)));
         let start = |(backend, ping): (&Backend, _)| {
-            Pinger::start(backend.balancer.clone(), ping, backend.config.connect_timeout)
+            Pinger::start(backend.balancer.clone(), ping, backend.config.connect_timeout, self.caller())
         };
         pinged.map(start).collect()
     }
@@ -345,5 +357,6 @@ fn pool(config: &Config, key: &str) -> Arc<Pool<Caller>> {
         Scheduling::Batch => || scheduling::apply(Scheduling::Batch),
         Scheduling::Normal => || scheduling::apply(Scheduling::Normal),
     };
-    Pool::start(key, config.thread_pools[key], on_start, Caller::new)
+    let http_client = config.gateway.http_client;
+    Pool::start(key, config.thread_pools[key], on_start, move || Caller::new(http_client))
 }

@@ -90,7 +90,7 @@ impl Handler for Gateway {
     type Local = Worker;
 
     fn local(&self) -> Worker {
-        Worker { caller: Caller::new(), buffers: relay::Buffers::default() }
+        Worker { caller: self.backends.caller(), buffers: relay::Buffers::default() }
     }
 
     fn serve(&self, worker: &mut Worker, request: Request, client: &mut dyn Client) -> Ending {

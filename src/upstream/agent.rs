@@ -2,13 +2,20 @@
 //!
 //! No pool, no redirects, no proxy from the environment, no field added, no timeout, no look-up: connections, time and names are ours.
 
+use super::body::Flow;
 use super::buffers::{ExchangeBuffers, Input, LARGEST};
 use super::cell::{self, Broken, Wire};
 use super::error::Fault;
+use super::exchange::Exchange;
+use super::framing::{self, RequestFraming};
+use super::head::AnswerHead;
+use super::server::Server;
+use super::{Answered, OutboundRequest, Rest, name_host, target};
 use crate::reason::Reason;
-use std::io;
+use http::uri::Parts;
+use http::{Request, Uri};
+use std::io::{self, Read};
 use ureq::config::Config;
-use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTimeout, Transport};
 
@@ -31,8 +38,54 @@ pub(super) fn agent() -> ureq::Agent {
     ureq::Agent::with_parts(config, HollowConnector, NoResolver)
 }
 
+/// Sends `request` and receives the head of its answer.
+pub(super) fn call(
+    agent: &ureq::Agent,
+    request: OutboundRequest,
+    exchange: &mut Exchange<'_>,
+) -> Result<Answered, Fault> {
+    exchange.longest_line = longest_line(&request);
+    let request = prepare(exchange.server, request, exchange.framing)?;
+    let answered = cell::lend(exchange, || agent.run(request));
+    if let Some(fault) = exchange.progress.fault.take() {
+        return Err(fault);
+    }
+    let sent = exchange.progress.lease.is_some();
+    let (head, body) = answered.map_err(|error| fault(&error, sent))?.into_parts();
+    let length = body.content_length();
+    let head = AnswerHead { status: head.status, version: head.version, fields: head.headers };
+    Ok(Answered { head, length, rest: Rest::Ureq(body) })
+}
+
+/// The request as ureq takes it. It never has a body for ureq: that is sent by the exchange.
+fn prepare(server: &Server, request: OutboundRequest, framing: RequestFraming) -> Result<Request<()>, Fault> {
+    let origin = server.origin()?;
+    let mut parts = Parts::default();
+    parts.scheme = Some(origin.scheme.clone());
+    parts.authority = Some(origin.authority.clone());
+    parts.path_and_query = Some(target(request.target)?);
+    let uri = Uri::from_parts(parts).map_err(|error| Fault::new(Reason::BadRequest, format!("target: {error}")))?;
+    let mut outbound = Request::new(());
+    *outbound.method_mut() = request.method;
+    *outbound.uri_mut() = uri;
+    *outbound.headers_mut() = request.fields;
+    name_host(outbound.headers_mut(), &origin.host);
+    framing::strip(outbound.headers_mut());
+    if framing != RequestFraming::Silent {
+        framing::placeholder(outbound.headers_mut());
+    }
+    Ok(outbound)
+}
+
+/// Room for the longest line of the head, name, colon and line end included.
+fn longest_line(request: &OutboundRequest) -> usize {
+    let first = request.method.as_str().len() + request.target.len();
+    let lines = request.fields.iter().map(|(name, value)| name.as_str().len() + value.len());
+    lines.fold(first, usize::max) + 64
+}
+
 /// What an error of ureq's own means, by whether the request was on its way.
-pub(super) fn fault(error: &ureq::Error, sent: bool) -> Fault {
+fn fault(error: &ureq::Error, sent: bool) -> Fault {
     match (error, sent) {
         (ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..), true) => {
             Fault::bad_response(error.to_string())
@@ -78,6 +131,16 @@ impl Wire for Kept {
 
     fn reclaim(&mut self, input: &mut Input) {
         std::mem::swap(&mut self.0, input);
+    }
+}
+
+/// Reads some of a body that ureq decodes, with the octets that it finds through `flow`.
+pub(super) fn decode(reader: &mut ureq::BodyReader<'static>, flow: &mut Flow, into: &mut [u8]) -> Result<usize, Fault> {
+    let read = cell::lend(flow, || reader.read(into));
+    match (read, flow.fault.take()) {
+        (_, Some(fault)) => Err(fault),
+        (Ok(count), None) => Ok(count),
+        (Err(error), None) => Err(fault(&error.into(), true)),
     }
 }
 

@@ -1,17 +1,18 @@
 //! The body of an answer, read by whichever thread sends it on. It holds its connection until its end, or until it is dropped.
 
 use super::buffers::Input;
-use super::cell::{self, Broken, Wire};
+use super::cell::{Broken, Wire};
 use super::error::{CallError, Fault};
 use super::framing::AnswerFraming;
 use super::lease::Lease;
-use super::{CallMarks, agent};
+use super::{CallMarks, Rest, agent};
 use crate::cancel::ShutDown;
 use crate::client::ClientError;
 use crate::deadline::Deadline;
 use crate::phase::{Phase, enter};
 use crate::reason::Reason;
-use std::io::{self, Read};
+use crate::wire::chunked::ChunkDecoder;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,8 +37,10 @@ struct Source {
 
 /// Who finds the octets of the body.
 enum Octets {
-    /// Its length is known: they are the next ones of the connection, after these.
+    /// They are the next ones of the connection, after these, up to its length or to the end of the connection.
     Next(Input),
+    /// They come in chunks, of which these are the first octets.
+    Chunked(Input, ChunkDecoder),
     /// ureq decodes them, or reads them up to the end of the connection.
     Decoded(ureq::BodyReader<'static>),
 }
@@ -60,10 +63,16 @@ impl AnswerBody {
         Self { length: Some(0), source: None, ahead: Vec::new() }
     }
 
-    pub(super) fn new(body: ureq::Body, flow: Flow) -> Self {
-        let (length, octets) = match flow.framing {
-            AnswerFraming::Exactly(length) => (Some(length), Octets::Next(agent::dismiss(body))),
-            _ => (None, Octets::Decoded(body.into_reader())),
+    pub(super) fn new(rest: Rest, flow: Flow) -> Self {
+        let length = match flow.framing {
+            AnswerFraming::Exactly(length) => Some(length),
+            _ => None,
+        };
+        let octets = match (rest, flow.framing) {
+            (Rest::Ureq(body), AnswerFraming::Exactly(_)) => Octets::Next(agent::dismiss(body)),
+            (Rest::Ureq(body), _) => Octets::Decoded(body.into_reader()),
+            (Rest::Here(input), AnswerFraming::Chunked) => Octets::Chunked(input, ChunkDecoder::default()),
+            (Rest::Here(input), _) => Octets::Next(input),
         };
         let source = Source { octets, flow, delivered: 0, counted: false };
         Self { length, source: Some(Box::new(source)), ahead: Vec::new() }
@@ -82,7 +91,7 @@ impl AnswerBody {
         }
         match &source.octets {
             Octets::Next(input) => !input.unread().is_empty(),
-            Octets::Decoded(_) => self.decode_ahead(),
+            Octets::Chunked(..) | Octets::Decoded(_) => self.decode_ahead(),
         }
     }
 
@@ -100,12 +109,8 @@ impl AnswerBody {
         }
         let Some(source) = &mut self.source else { return Ok(0) };
         match source.read(into) {
-            Ok(0) => {
-                self.source = None;
-                Ok(0)
-            }
             Ok(count) => {
-                if source.is_delivered() {
+                if source.is_delivered() || count == 0 {
                     self.source = None;
                 }
                 Ok(count)
@@ -136,7 +141,7 @@ impl AnswerBody {
         source.flow.at_once = false;
         self.ahead.truncate(*decoded.as_ref().unwrap_or(&0));
         match decoded {
-            Ok(0) => self.source = None,
+            Ok(count) if source.is_delivered() || count == 0 => self.source = None,
             Ok(_) => {}
             Err(fault) if fault == would_wait() => return false,
             Err(fault) => source.flow.fault = Some(fault),
@@ -158,7 +163,8 @@ impl Source {
         }
         let count = match &mut self.octets {
             Octets::Next(input) => self.flow.next(input, self.delivered, into)?,
-            Octets::Decoded(reader) => decode(reader, &mut self.flow, into)?,
+            Octets::Chunked(input, decoder) => self.flow.chunked(input, decoder, into)?,
+            Octets::Decoded(reader) => agent::decode(reader, &mut self.flow, into)?,
         };
         self.delivered += count as u64;
         Ok(count)
@@ -166,37 +172,42 @@ impl Source {
 
     /// Whether the whole body was delivered; then the connection is settled without anybody asking for the end.
     fn is_delivered(&mut self) -> bool {
-        match &self.octets {
-            Octets::Next(input) if self.flow.framing == AnswerFraming::Exactly(self.delivered) => {
-                // What is left over is no part of this answer, and nobody asked for another.
-                if self.flow.may_reuse && input.unread().is_empty() {
-                    self.flow.lease.settle();
-                }
-                true
-            }
-            _ => false,
+        let (input, whole) = match &self.octets {
+            Octets::Next(input) => (input, self.flow.framing == AnswerFraming::Exactly(self.delivered)),
+            Octets::Chunked(input, decoder) => (input, decoder.ended()),
+            Octets::Decoded(_) => return false,
+        };
+        // What is left over is no part of this answer, and nobody asked for another.
+        if whole && self.flow.may_reuse && input.unread().is_empty() {
+            self.flow.lease.settle();
         }
-    }
-}
-
-/// Reads with ureq's reader, which finds its octets through `flow`.
-fn decode(reader: &mut ureq::BodyReader<'static>, flow: &mut Flow, into: &mut [u8]) -> Result<usize, Fault> {
-    let read = cell::lend(flow, || reader.read(into));
-    match (read, flow.fault.take()) {
-        (_, Some(fault)) => Err(fault),
-        (Ok(count), None) => Ok(count),
-        (Err(error), None) => Err(agent::fault(&error.into(), true)),
+        whole
     }
 }
 
 impl Flow {
-    /// The next octets of a body of known length, of which `delivered` were read.
+    /// The next octets of a body that is not chunked, of which `delivered` were read.
     fn next(&mut self, input: &mut Input, delivered: u64, into: &mut [u8]) -> Result<usize, Fault> {
-        let AnswerFraming::Exactly(length) = self.framing else { return Ok(0) };
-        let most = usize::try_from(length - delivered).unwrap_or(usize::MAX).min(into.len());
+        let most = match self.framing {
+            AnswerFraming::Exactly(length) => usize::try_from(length - delivered).unwrap_or(usize::MAX).min(into.len()),
+            _ => into.len(),
+        };
         match input.read(&mut into[..most]) {
             0 => self.receive(&mut into[..most]),
             count => Ok(count),
+        }
+    }
+
+    /// The next octets of a chunked body; 0 at its end.
+    fn chunked(&mut self, input: &mut Input, decoder: &mut ChunkDecoder, into: &mut [u8]) -> Result<usize, Fault> {
+        loop {
+            let decoded =
+                decoder.decode(input.unread(), into).map_err(|error| Fault::bad_response(error.to_string()))?;
+            input.used(decoded.used);
+            if decoded.written > 0 || decoded.ended {
+                return Ok(decoded.written);
+            }
+            self.receive_more(input)?;
         }
     }
 

@@ -25,7 +25,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { octets: take_spare(SMALL), start: 0, end: 0, progress: false }
     }
 

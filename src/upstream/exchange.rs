@@ -1,8 +1,8 @@
-//! One request and the head of its answer: the wire of a call.
+//! One request and the head of its answer, whichever client writes the one and reads the other.
 //!
-//! ureq writes the head into it and asks for octets; at the first question the exchange takes a connection, sends head and body, and
-//! waits for the answer. A stale connection is replaced here, once, without ureq noticing (see [`Exchange::may_retry`]). Interim heads
-//! are relayed here and never reach ureq.
+//! With the head written, [`Exchange::begin`] takes a connection, sends head and body, and waits until the answer begins. A stale
+//! connection is replaced here, once, without the client noticing (see [`Exchange::may_retry`]). Interim heads are relayed here and never
+//! reach it. For ureq it is the wire of the call too: ureq writes the head into it and asks for octets, and the first question begins.
 
 use super::buffers::Input;
 use super::cell::{Broken, Wire};
@@ -64,7 +64,10 @@ impl Wire for Exchange<'_> {
     }
 
     fn fill(&mut self, input: &mut Input) -> Result<bool, Broken> {
-        let outcome = if self.progress.lease.is_none() { self.begin(input) } else { self.receive(input) };
+        let outcome = match self.progress.lease {
+            Some(_) => self.receive(input),
+            None => announce(&mut self.outgoing.octets, self.framing).and_then(|()| self.begin(input)),
+        };
         outcome.map(|()| true).map_err(|fault| {
             self.progress.fault = Some(fault);
             Broken
@@ -95,9 +98,8 @@ impl Exchange<'_> {
         self.progress.lease.take()
     }
 
-    /// Takes a connection, sends the request and waits until the final head begins.
-    fn begin(&mut self, input: &mut Input) -> Result<(), Fault> {
-        announce(&mut self.outgoing.octets, self.framing)?;
+    /// Takes a connection, sends the request, whose head is written, and waits until the final head begins.
+    pub(super) fn begin(&mut self, input: &mut Input) -> Result<(), Fault> {
         let lease = Lease::take(self.server, self.lease_limits(), &mut self.marks, self.cancel)?;
         self.marks.reused = lease.is_reused();
         self.progress.lease = Some(lease);
@@ -171,7 +173,7 @@ impl Exchange<'_> {
     }
 
     /// Receives at least one octet.
-    fn receive(&mut self, input: &mut Input) -> Result<(), Fault> {
+    pub(super) fn receive(&mut self, input: &mut Input) -> Result<(), Fault> {
         let by = self.next_io();
         let space = space(input)?;
         let received = {

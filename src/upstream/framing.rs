@@ -1,9 +1,10 @@
 //! How bodies are delimited on the way up and on the way back (RFC 9112 6): pure, no socket.
 
 use super::error::Fault;
+use super::head::AnswerHead;
 use crate::client::BodyLength;
 use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING, UPGRADE};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use std::time::Duration;
 
 /// How a request says what body it has.
@@ -61,9 +62,9 @@ pub(super) struct AnswerKind {
 }
 
 impl AnswerKind {
-    /// Judges a head. ureq checked Content-Length by then, and that it is one number; `length` is what it found.
-    pub(super) fn of(method: &Method, head: &http::response::Parts, length: Option<u64>) -> Result<Self, Fault> {
-        let codings = transfer_codings(&head.headers)?;
+    /// Judges a head. Content-Length was checked by then, and that it is one number; `length` is what was found.
+    pub(super) fn of(method: &Method, head: &AnswerHead, length: Option<u64>) -> Result<Self, Fault> {
+        let codings = transfer_codings(&head.fields)?;
         if codings && head.version == Version::HTTP_10 {
             return Err(Fault::bad_response("Transfer-Encoding in an HTTP/1.0 answer"));
         }
@@ -73,19 +74,21 @@ impl AnswerKind {
             (true, ..) | (false, false, Some(0)) => AnswerFraming::None,
             (false, true, _) => AnswerFraming::Chunked,
             (false, false, Some(length)) => AnswerFraming::Exactly(length),
-            (false, false, None) if zero_length(&head.headers) => AnswerFraming::None,
+            (false, false, None) if zero_length(&head.fields) => AnswerFraming::None,
             (false, false, None) => AnswerFraming::UntilClose,
         };
-        let both = codings && head.headers.contains_key(CONTENT_LENGTH);
-        let must_close = both || !persists(head);
-        Ok(Self { framing, must_close, keep_alive: keep_alive(&head.headers) })
+        let both = codings && head.fields.contains_key(CONTENT_LENGTH);
+        // It should say that nothing follows (RFC 9110 15.3.6); where it does not, something may.
+        let open_end = head.status == StatusCode::RESET_CONTENT && (codings || !zero_length(&head.fields));
+        let must_close = both || open_end || !persists(head);
+        Ok(Self { framing, must_close, keep_alive: keep_alive(&head.fields) })
     }
 }
 
 /// Whether the server will serve another request on the connection (RFC 9112 9.3).
-fn persists(head: &http::response::Parts) -> bool {
+fn persists(head: &AnswerHead) -> bool {
     let mut options =
-        head.headers.get_all(CONNECTION).iter().flat_map(|line| line.as_bytes().split(|octet| *octet == b','));
+        head.fields.get_all(CONNECTION).iter().flat_map(|line| line.as_bytes().split(|octet| *octet == b','));
     let mut keep_alive = head.version != Version::HTTP_10;
     let closes = options.any(|option| {
         keep_alive |= option.trim_ascii().eq_ignore_ascii_case(b"keep-alive");
@@ -104,7 +107,7 @@ fn transfer_codings(fields: &HeaderMap) -> Result<bool, Fault> {
     }
 }
 
-/// ureq tells no length of a body that it knows to be empty.
+/// (ureq tells no length of a body that it knows to be empty.)
 fn zero_length(fields: &HeaderMap) -> bool {
     fields.get(CONTENT_LENGTH).is_some_and(|value| {
         let digits = value.as_bytes().split(|octet| *octet == b',').next().unwrap_or_default().trim_ascii();
@@ -122,11 +125,30 @@ fn keep_alive(fields: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(seconds))
 }
 
-/// Removes what callers must not send: framing, of which there is never more than one, and what asks for something of the connection.
+/// What callers must not send: framing, of which there is never more than one, and what asks for something of the connection.
+const OF_THE_HOP: [HeaderName; 5] = [CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION, EXPECT, UPGRADE];
+
+/// Whether a field is this hop's own affair, whatever a caller says.
+pub(super) fn is_of_the_hop(name: &HeaderName) -> bool {
+    OF_THE_HOP.contains(name)
+}
+
+/// Removes what is this hop's own affair.
 pub fn strip(fields: &mut HeaderMap) {
-    for name in [CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION, EXPECT, UPGRADE] {
+    for name in OF_THE_HOP {
         fields.remove(name);
     }
+}
+
+/// Appends the field line of a body, if it has one.
+pub(super) fn write(head: &mut Vec<u8>, framing: RequestFraming) {
+    let length = match framing {
+        RequestFraming::Silent => return,
+        RequestFraming::Chunked => return head.extend_from_slice(b"transfer-encoding: chunked\r\n"),
+        RequestFraming::Empty => 0,
+        RequestFraming::Exactly(length) => length,
+    };
+    head.extend_from_slice(format!("content-length: {length}\r\n").as_bytes());
 }
 
 /// The field by which ureq sends no body of its own. It comes last, and [`announce`] replaces it.
@@ -137,37 +159,35 @@ pub(super) fn placeholder(fields: &mut HeaderMap) {
 /// Replaces the placeholder at the end of a request head by the framing of a body.
 pub(super) fn announce(head: &mut Vec<u8>, framing: RequestFraming) -> Result<(), Fault> {
     const PLACEHOLDER: &[u8] = b"content-length: 0\r\n\r\n";
-    let line = match framing {
-        RequestFraming::Silent | RequestFraming::Empty => return Ok(()),
-        RequestFraming::Exactly(length) => format!("content-length: {length}\r\n\r\n"),
-        RequestFraming::Chunked => "transfer-encoding: chunked\r\n\r\n".into(),
-    };
+    if !framing.has_body() {
+        return Ok(());
+    }
     if !head.ends_with(PLACEHOLDER) {
         return Err(Fault::new(crate::reason::Reason::Internal, "the framing field is not the last of the head"));
     }
     head.truncate(head.len() - PLACEHOLDER.len());
-    head.extend_from_slice(line.as_bytes());
+    write(head, framing);
+    head.extend_from_slice(b"\r\n");
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::HeaderName;
 
-    fn head(version: Version, status: u16, fields: &[(&str, &str)]) -> http::response::Parts {
-        let mut answer = http::Response::builder().version(version).status(status);
-        for (name, value) in fields {
-            answer = answer.header(name.parse::<HeaderName>().unwrap(), *value);
+    fn head(version: Version, status: u16, told: &[(&str, &str)]) -> AnswerHead {
+        let mut fields = HeaderMap::new();
+        for (name, value) in told {
+            fields.append(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
         }
-        answer.body(()).unwrap().into_parts().0
+        AnswerHead { status: StatusCode::from_u16(status).unwrap(), version, fields }
     }
 
     #[track_caller]
     fn check(method: Method, status: u16, fields: &[(&str, &str)], length: Option<u64>, expected: AnswerFraming) {
         let kind = AnswerKind::of(&method, &head(Version::HTTP_11, status, fields), length).unwrap();
         assert_eq!(kind.framing, expected, "{status} {fields:?}");
-        assert_eq!(kind.must_close, fields.len() == 2);
+        assert_eq!(kind.must_close, fields.len() == 2 || status == 205);
     }
 
     #[test]
@@ -200,6 +220,8 @@ mod tests {
             check(Method::GET, status, &[], None, Nothing);
         }
         check(Method::HEAD, 200, &[chunked], None, Nothing);
+        let empty = head(Version::HTTP_11, 205, &[("content-length", "0")]);
+        assert!(!AnswerKind::of(&Method::GET, &empty, Some(0)).unwrap().must_close);
     }
 
     #[test]
@@ -227,7 +249,7 @@ mod tests {
             ("max=5", None),
         ] {
             let head = head(Version::HTTP_11, 200, &[("keep-alive", value)]);
-            assert_eq!(keep_alive(&head.headers), expected.map(Duration::from_secs), "{value:?}");
+            assert_eq!(keep_alive(&head.fields), expected.map(Duration::from_secs), "{value:?}");
         }
     }
 

@@ -1,14 +1,15 @@
 //! Calls to upstream servers: a request in, the head of its answer and a reader for its body out.
 //!
 //! ```text
-//! Caller::call -> ureq's Agent (writes the head, reads the answer)
-//!                   -> hollow transport -> cell -> Exchange: lease, send, upload, interim heads, retry
-//! AnswerBody   -> ureq's body reader -> hollow transport -> cell -> Flow: the rest of the same connection
+//! Caller::call -> native: head written, answer parsed (`head`)  -> Exchange: lease, send, upload, interim heads, retry
+//!              -> ureq's Agent -> hollow transport -> cell      -> the same
+//! AnswerBody   -> Flow: the rest of the same connection, by length, chunks or close; or through ureq's body reader
 //! ```
 //!
-//! ureq is named in this folder only (`agent`, `buffers`, `body`); connections, time, names and TLS are ours. What is lost through
-//! the Agent: trailers, reason phrases, the case of field names; what it refuses: more than 128 fields or 64 KiB of a head, and chunk-size
-//! lines of more than 20 octets. An answer that comes during an upload ends the upload: there is no full duplex.
+//! Two clients do the HTTP of it (`gateway.http-client`); connections, time, names and TLS are ours under both, and ureq is named in this
+//! folder only (`agent`, `buffers`, `body`). Lost: trailers, reason phrases, the case of field names; refused: more than 128 fields or
+//! 64 KiB of a head, and through ureq chunk-size lines of more than 20 octets. An answer that comes during an upload ends the upload:
+//! there is no full duplex.
 
 mod agent;
 mod alarm;
@@ -18,9 +19,11 @@ mod cell;
 mod error;
 mod exchange;
 pub mod framing;
+mod head;
 mod interim;
 mod lease;
 mod link;
+mod native;
 mod pool;
 mod resolve;
 mod server;
@@ -42,16 +45,19 @@ pub use tls::TlsContext;
 
 use crate::cancel::Cancel;
 use crate::client::Downstream;
+use crate::config::model::HttpClient;
 use crate::deadline::Deadline;
 use crate::reason::Reason;
 use body::Flow;
+use buffers::Input;
 use bytes::Bytes;
 use error::Fault;
 use exchange::{Exchange, Progress};
 use framing::{AnswerFraming, AnswerKind, RequestFraming};
+use head::AnswerHead;
 use http::header::HOST;
-use http::uri::{Parts, PathAndQuery};
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version};
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -117,20 +123,41 @@ pub struct CallMarks {
 /// Makes the calls of one thread.
 #[derive(Debug)]
 pub struct Caller {
-    agent: ureq::Agent,
+    client: Client,
     outgoing: Outgoing,
 }
 
-impl Default for Caller {
-    fn default() -> Self {
-        Self::new()
-    }
+/// Who writes the head of a request and reads that of its answer.
+#[derive(Debug)]
+enum Client {
+    Native,
+    Ureq(Box<ureq::Agent>),
+}
+
+/// What a client has received.
+struct Answered {
+    head: AnswerHead,
+    /// What Content-Length says.
+    length: Option<u64>,
+    rest: Rest,
+}
+
+/// What follows a head.
+enum Rest {
+    /// These octets, and then the connection's next ones.
+    Here(Input),
+    /// Whatever ureq makes of them.
+    Ureq(ureq::Body),
 }
 
 impl Caller {
     /// One for the calling thread.
-    pub fn new() -> Self {
-        Self { agent: agent::agent(), outgoing: Outgoing::default() }
+    pub fn new(client: HttpClient) -> Self {
+        let client = match client {
+            HttpClient::Native => Client::Native,
+            HttpClient::Ureq => Client::Ureq(Box::new(agent::agent())),
+        };
+        Self { client, outgoing: Outgoing::default() }
     }
 
     /// Sends `request` to `server`, with the body of `down`, and waits for the head of the answer.
@@ -147,7 +174,6 @@ impl Caller {
     ) -> Result<Answer, CallError> {
         let method = request.method.clone();
         let framing = RequestFraming::of(&method, down.length());
-        let longest_line = longest_line(&request);
         self.outgoing.clear();
         let mut exchange = Exchange {
             server,
@@ -157,44 +183,22 @@ impl Caller {
             deadline: limits.deadline,
             framing,
             idempotent: method.is_idempotent(),
-            longest_line,
+            longest_line: 0,
             outgoing: &mut self.outgoing,
             marks: CallMarks::default(),
             client_waited: Duration::ZERO,
             progress: Progress::default(),
         };
-        let answer = prepare(server, request, framing).and_then(|request| {
-            let answered = cell::lend(&mut exchange, || self.agent.run(request));
-            conclude(&method, answered, &mut exchange)
-        });
-        answer.map_err(|fault| {
+        let answered = match &self.client {
+            _ if method == Method::CONNECT => Err(Fault::new(Reason::BadRequest, "CONNECT is not forwarded")),
+            Client::Native => native::call(&request, &mut exchange),
+            Client::Ureq(agent) => agent::call(agent, request, &mut exchange),
+        };
+        answered.and_then(|answered| conclude(&method, answered, &mut exchange)).map_err(|fault| {
             server.failed(fault.reason);
             fault.with(exchange.marks)
         })
     }
-}
-
-/// The request as ureq takes it. It never has a body for ureq: that is sent by [`upload`].
-fn prepare(server: &Server, request: OutboundRequest, framing: RequestFraming) -> Result<Request<()>, Fault> {
-    if request.method == Method::CONNECT {
-        return Err(Fault::new(Reason::BadRequest, "CONNECT is not forwarded"));
-    }
-    let origin = server.origin()?;
-    let mut parts = Parts::default();
-    parts.scheme = Some(origin.scheme.clone());
-    parts.authority = Some(origin.authority.clone());
-    parts.path_and_query = Some(target(request.target)?);
-    let uri = Uri::from_parts(parts).map_err(|error| Fault::new(Reason::BadRequest, format!("target: {error}")))?;
-    let mut outbound = Request::new(());
-    *outbound.method_mut() = request.method;
-    *outbound.uri_mut() = uri;
-    *outbound.headers_mut() = request.fields;
-    name_host(outbound.headers_mut(), &origin.host);
-    framing::strip(outbound.headers_mut());
-    if framing != RequestFraming::Silent {
-        framing::placeholder(outbound.headers_mut());
-    }
-    Ok(outbound)
 }
 
 /// Puts the server's `own` authority where a plan left Host to it. (ureq would find it out for each request, by formatting the URI.)
@@ -220,30 +224,22 @@ fn target(octets: Bytes) -> Result<PathAndQuery, Fault> {
     }
 }
 
-/// Room for the longest line of the head, name, colon and line end included.
-fn longest_line(request: &OutboundRequest) -> usize {
-    let first = request.method.as_str().len() + request.target.len();
-    let lines = request.fields.iter().map(|(name, value)| name.as_str().len() + value.len());
-    lines.fold(first, usize::max) + 64
-}
-
-fn conclude(
-    method: &Method,
-    answered: Result<http::Response<ureq::Body>, ureq::Error>,
-    exchange: &mut Exchange<'_>,
-) -> Result<Answer, Fault> {
-    let sent = exchange.progress.lease.is_some();
+/// Judges the head and leaves the connection to the body.
+fn conclude(method: &Method, answered: Answered, exchange: &mut Exchange<'_>) -> Result<Answer, Fault> {
+    let Answered { head, length, rest } = answered;
+    let kind = AnswerKind::of(method, &head, length)?;
     let lease = exchange.take_lease();
-    if let Some(fault) = exchange.progress.fault.take() {
-        return Err(fault);
-    }
-    let (head, body) = answered.map_err(|error| agent::fault(&error, sent))?.into_parts();
     let mut lease = lease.ok_or_else(|| Fault::new(Reason::Internal, "an answer without a connection"))?;
-    let kind = AnswerKind::of(method, &head, body.content_length())?;
     if let Some(timeout) = kind.keep_alive {
         lease.closes_after(timeout);
     }
     let body = if kind.framing == AnswerFraming::None {
+        if let Rest::Here(input) = &rest
+            && input.unread().is_empty()
+            && !exchange.progress.early
+        {
+            lease.settle();
+        }
         lease.finish(!kind.must_close);
         AnswerBody::empty()
     } else {
@@ -256,8 +252,8 @@ fn conclude(
             at_once: false,
             fault: None,
         };
-        AnswerBody::new(body, flow)
+        AnswerBody::new(rest, flow)
     };
     let (marks, client_waited) = (exchange.marks, exchange.client_waited);
-    Ok(Answer { status: head.status, version: head.version, fields: head.headers, body, marks, client_waited })
+    Ok(Answer { status: head.status, version: head.version, fields: head.fields, body, marks, client_waited })
 }

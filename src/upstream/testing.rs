@@ -1,9 +1,6 @@
 //! A scripted origin over raw sockets, and a scripted client, for the tests of this folder.
 
-use super::{
-    Answer, CallError, CallLimits, Caller, ConnectionLimit, OutboundRequest, ResolverTable, Server, TlsContext,
-};
-use crate::cancel::Cancel;
+use super::{Answer, CallError, CallLimits, ConnectionLimit, OutboundRequest, ResolverTable, Server, TlsContext};
 use crate::client::{BodyLength, ClientError, Downstream, Woken};
 use crate::config::model::{BackendConfig, BackendKind, BalanceConfig, IsolationConfig, Scheme, ServerAddress};
 use crate::deadline::Deadline;
@@ -295,24 +292,6 @@ pub(super) fn request(method: &str, target: &'static str, fields: &[(&str, &str)
         target: Bytes::from_static(target.as_bytes()),
         fields: map,
     }
-}
-
-/// One call with a client of its own and no switch.
-pub(super) fn call(
-    server: &Arc<Server>,
-    request: OutboundRequest,
-    client: &mut TestClient,
-) -> Result<Answer, CallError> {
-    Caller::new().call(server, request, client, &limits(), &Cancel::default())
-}
-
-/// One GET within other limits, with a switch.
-pub(super) fn get_within(server: &Arc<Server>, limits: &CallLimits, cancel: &Cancel) -> Result<Answer, CallError> {
-    Caller::new().call(server, request("GET", "/", &[]), &mut TestClient::silent(), limits, cancel)
-}
-
-pub(super) fn get(server: &Arc<Server>) -> Result<Answer, CallError> {
-    call(server, request("GET", "/", &[]), &mut TestClient::silent())
 }
 
 /// The whole body.

@@ -7,6 +7,12 @@ use super::{COUNT, Key, Kind, PORT, POSITIVE, Unit, acts};
 
 pub(super) const KEYS: &[Key] = &[
     acts(
+        "gateway.http-client",
+        Kind::Choice(&["native", "ureq"]),
+        "native",
+        "What speaks HTTP with the servers: our own client, or ureq, which takes more processor time.",
+    ),
+    acts(
         "gateway.compat",
         Kind::Choice(&["none", "zuul1"]),
         "none",

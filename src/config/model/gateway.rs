@@ -11,6 +11,8 @@ use std::time::Duration;
 pub struct GatewayConfig {
     /// `server.container`: native (default) or tiny-http.
     pub container: Container,
+    /// `gateway.http-client`: native (default) or ureq.
+    pub http_client: HttpClient,
     /// `gateway.compat`: `zuul1` answers with Zuul's own statuses and messages and leaves url routes unguarded.
     pub compat: Compat,
     /// `gateway.queue.timeout`: the longest wait in the ready queue; default 5 s.
@@ -45,6 +47,7 @@ impl Default for GatewayConfig {
     fn default() -> Self {
         Self {
             container: Container::Native,
+            http_client: HttpClient::Native,
             compat: Compat::None,
             queue_timeout: Duration::from_secs(5),
             queue_order: QueueOrder::Fifo,
@@ -70,6 +73,15 @@ pub enum Container {
     Native,
     /// `tiny_http`: not hardened.
     TinyHttp,
+}
+
+/// `gateway.http-client`: what speaks HTTP with the servers, as `ribbon.okhttp.enabled` chooses it in Zuul.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpClient {
+    /// Our own.
+    Native,
+    /// ureq's Agent.
+    Ureq,
 }
 
 /// `gateway.compat`.

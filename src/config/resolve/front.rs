@@ -6,8 +6,8 @@
 use crate::config::catalogue::former_name;
 use crate::config::fault::Fault;
 use crate::config::model::{
-    AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, IncludeMessage, QueueOrder,
-    Relaxed, Scheduling, ServerConfig, Shutdown,
+    AccessLogConfig, AccessLogFormat, Compat, Container, ExampleConfig, GatewayConfig, HttpClient, IncludeMessage,
+    QueueOrder, Relaxed, Scheduling, ServerConfig, Shutdown,
 };
 use crate::config::settings::Read;
 use ipnet::IpNet;
@@ -154,6 +154,10 @@ pub(super) fn gateway(read: Read<'_>, server: &ServerConfig, faults: &mut Vec<Fa
         container: match read.choice("server.container") {
             Some(1) => Container::TinyHttp,
             _ => Container::Native,
+        },
+        http_client: match read.choice("gateway.http-client") {
+            Some(1) => HttpClient::Ureq,
+            _ => HttpClient::Native,
         },
         compat: match read.choice("gateway.compat") {
             Some(1) => Compat::Zuul1,

@@ -1,9 +1,9 @@
 //! Idle connections: how long they are kept, and what ends them.
 
-use super::super::testing::{LONG, backend, no_tls};
-use super::super::{ConnectionLimit, Pace, ResolverTable};
 use super::*;
 use crate::config::model::{Scheme, ServerAddress};
+use crate::upstream::testing::{LONG, backend, no_tls};
+use crate::upstream::{ConnectionLimit, Pace, ResolverTable};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};

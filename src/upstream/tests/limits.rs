@@ -1,13 +1,13 @@
 //! Time, refusals, switches: what ends a call before its answer, and how it is named.
 
-use super::super::testing::{LONG, backend, get_within, limits, no_tls, server_at};
-use super::super::{CallLimits, Caller, ConnectionLimit, Pace, ResolverTable};
 use super::*;
 use crate::cancel::Cancel;
 use crate::client::{BodyLength, ClientError};
 use crate::config::model::{Scheme, ServerAddress};
 use crate::deadline::Deadline;
 use crate::reason::Cause;
+use crate::upstream::testing::{LONG, backend, limits, no_tls, server_at};
+use crate::upstream::{CallLimits, Caller, ConnectionLimit, Pace, ResolverTable};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,7 +92,8 @@ fn the_deadline_stands_still_while_the_client_is_waited_for() {
     let slow = [Step::Until(deadline), Step::Data(b"abc")];
     let mut client = TestClient::new(BodyLength::Exactly(3), slow);
     let limits = CallLimits { deadline, ..limits() };
-    let outcome = Caller::new().call(&server, request("POST", "/", &[]), &mut client, &limits, &Cancel::default());
+    let outcome =
+        Caller::new(CLIENT).call(&server, request("POST", "/", &[]), &mut client, &limits, &Cancel::default());
     assert!(outcome.as_ref().is_ok_and(|answer| answer.client_waited > Duration::ZERO), "{outcome:?}");
     assert_eq!(whole(outcome), (200, "hello".into()));
 }

@@ -1,19 +1,38 @@
-//! Whole calls against a scripted origin, by theme.
+//! Whole calls against a scripted origin, by theme, each over both clients.
 
-mod bodies;
-mod idle;
-mod interims;
-mod limits;
-mod numbers;
-mod pooling;
-mod requests;
-mod reuse;
-mod tls;
-mod uploads;
+#[allow(clippy::duplicate_mod, reason = "the same themes, over each client")]
+mod native;
+#[allow(clippy::duplicate_mod, reason = "the same themes, over each client")]
+mod over_ureq;
 
-use super::testing::{Origin, Peer, Step, TestClient, call, drain, get, request, server};
-use super::{Answer, CallError, Server};
+use super::testing::{Origin, Peer, Step, TestClient, drain, limits, request, server};
+use super::{Answer, CallError, CallLimits, Caller, OutboundRequest, Server};
+use crate::cancel::Cancel;
+use crate::config::model::HttpClient;
 use crate::reason::Reason;
+use std::sync::Arc;
+
+/// What a theme calls with, over one client.
+macro_rules! calls_over {
+    ($client:expr) => {
+        const CLIENT: HttpClient = $client;
+
+        /// One call with a client of its own and no switch.
+        fn call(server: &Arc<Server>, request: OutboundRequest, down: &mut TestClient) -> Result<Answer, CallError> {
+            Caller::new(CLIENT).call(server, request, down, &limits(), &Cancel::default())
+        }
+
+        /// One GET within other limits, with a switch.
+        fn get_within(server: &Arc<Server>, limits: &CallLimits, cancel: &Cancel) -> Result<Answer, CallError> {
+            Caller::new(CLIENT).call(server, request("GET", "/", &[]), &mut TestClient::silent(), limits, cancel)
+        }
+
+        fn get(server: &Arc<Server>) -> Result<Answer, CallError> {
+            get_within(server, &limits(), &Cancel::default())
+        }
+    };
+}
+use calls_over;
 
 pub(super) const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 

@@ -1,8 +1,8 @@
 //! Caps and the line of who waits (CONN-13), with real connections.
 
-use super::super::ConnectionLimit;
-use super::super::testing::{LONG, server_at};
 use super::*;
+use crate::upstream::ConnectionLimit;
+use crate::upstream::testing::{LONG, server_at};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Instant;

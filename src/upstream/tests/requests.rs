@@ -148,13 +148,13 @@ fn a_host_or_authorization_that_ureq_refuses_is_a_bad_request() {
     let origin = Origin::answering(OK);
     let server = server(&origin);
     for name in ["host", "authorization"] {
-        fails(
-            call(&server, request("GET", "/", &[(name, "\u{e5}")]), &mut TestClient::silent()),
-            Reason::BadRequest,
-            "",
-        );
+        let outcome = call(&server, request("GET", "/", &[(name, "\u{e5}")]), &mut TestClient::silent());
+        match CLIENT {
+            HttpClient::Native => assert_eq!(whole(outcome).0, 200),
+            HttpClient::Ureq => drop(fails(outcome, Reason::BadRequest, "")),
+        }
     }
-    is_idle(&server, 0);
+    is_idle(&server, usize::from(CLIENT == HttpClient::Native));
 }
 
 /// HDR-20: our own limits let through what the front lets through.

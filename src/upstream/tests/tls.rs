@@ -1,11 +1,11 @@
 //! https upstreams: names, trust, and what TLS hides from the socket (CONN-19, CONN-20).
 
-use super::super::testing::{backend, get_within, limits};
-use super::super::{ConnectionLimit, Pace, ResolverTable, TlsContext};
 use super::*;
 use crate::cancel::Cancel;
 use crate::client::BodyLength;
 use crate::config::model::{Scheme, ServerAddress};
+use crate::upstream::testing::backend;
+use crate::upstream::{ConnectionLimit, Pace, ResolverTable, TlsContext};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{HandshakeKind, RootCertStore, ServerConfig, ServerConnection, StreamOwned};

@@ -1,10 +1,10 @@
 //! Uploads: answers that come early, upstreams and clients that leave (BODY-11).
 
-use super::super::testing::LONG;
 use super::*;
 use crate::client::{BodyLength, ClientError};
 use crate::deadline::Deadline;
 use crate::phase::{Phase, PhaseHandle, adopt};
+use crate::upstream::testing::LONG;
 use std::sync::Arc;
 
 const REFUSAL: &str = "HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 3\r\n\r\nbig";

@@ -15,6 +15,21 @@ fn logged(gateway: &TestGateway, wanted: &str) -> String {
     })
 }
 
+/// A chunk-size line that is longer than ureq reads tells the clients apart.
+#[test]
+fn the_client_of_the_servers_can_be_ureq() {
+    let chunk = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;signature=0123456789abcdef\r\nok\r\n0\r\n\r\n";
+    let origin = TestOrigin::answering(move |_| chunk.into());
+    for (http_client, whole) in [("native", true), ("ureq", false)] {
+        let gateway = Setup::to(&origin).set("gateway.http-client", http_client).start();
+        let mut client = gateway.client();
+        client.send("GET / HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+        let answer = client.answer_or_end("GET");
+        let is_whole = answer.is_ok_and(|answer| (answer.status, &*answer.body) == (200, b"ok"));
+        assert_eq!(is_whole, whole, "{http_client}");
+    }
+}
+
 /// OPS-05: Combined, with control octets, quotes and what is not ASCII escaped.
 #[test]
 fn the_access_log_is_combined_and_cannot_be_forged() {

@@ -28,10 +28,20 @@ fn every_case_can_be_read() {
     }
 }
 
-/// Every case of level `must`, and every `should` that is not declined; a declined case that passes is a stale entry.
 #[test]
 fn the_gateway_meets_the_corpus() {
-    let (gateways, lanes): (Vec<TestGateway>, Vec<Lane>) = (0..LANES).map(|_| lane()).unzip();
+    meets_the_corpus("native");
+}
+
+#[test]
+fn the_gateway_meets_the_corpus_with_ureq_behind_it() {
+    meets_the_corpus("ureq");
+}
+
+/// Every case of level `must`, and every `should` that is not declined; a declined case that passes is a stale entry.
+#[track_caller]
+fn meets_the_corpus(http_client: &str) {
+    let (gateways, lanes): (Vec<TestGateway>, Vec<Lane>) = (0..LANES).map(|_| lane(http_client)).unzip();
     let cases = corpus::cases();
     let declined: Vec<String> = corpus::declined().into_iter().map(|declined| declined.id).collect();
     let verdicts = play_all(lanes, &cases);
@@ -42,11 +52,12 @@ fn the_gateway_meets_the_corpus() {
     gateways.iter().for_each(TestGateway::assert_quiet);
 }
 
-fn lane() -> (TestGateway, Lane) {
+fn lane(http_client: &str) -> (TestGateway, Lane) {
     let (listener, address) = listen();
     let setup = Setup::new()
         .url_route("up", "/**", &format!("http://{address}"))
         .set("zuul.sensitive-headers", "")
+        .set("gateway.http-client", http_client)
         .set("zuul.host.socketTimeoutMillis", LIMITS.upstream_timeout.as_millis().to_string())
         .set("server.tomcat.connection-timeout", format!("{}ms", LIMITS.header_timeout.as_millis()))
         .set("server.tomcat.max-threads", "8");

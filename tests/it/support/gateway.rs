@@ -114,9 +114,10 @@ impl Setup {
         self
     }
 
-    /// Chooses the container.
+    /// Chooses the container, and with the second container the second client: each is met twice.
     pub(crate) fn container(self, container: Container) -> Self {
-        self.set("server.container", container.name())
+        let client = if container == Container::TinyHttp { "ureq" } else { "native" };
+        self.set("server.container", container.name()).set("gateway.http-client", client)
     }
 
     /// Another configuration file after the first.
