@@ -184,7 +184,9 @@ impl Pairs {
         match (measure.of(run), measure.of(partner)) {
             (Some(above), Some(below)) if below > 0.0 => self.ratios.push(above / below),
             (Some(_), Some(_)) => {
-                self.lost.push(format!("round {}: {} has none", run.round, label(&partner.contestant)))
+                let none =
+                    if measure == Measure::Goodput { "gave no right answer" } else { "used none that could be told" };
+                self.lost.push(format!("round {}: {} {none}", run.round, label(&partner.contestant)));
             }
             _ => self.lost.push(format!("round {}: not told", run.round)),
         }

@@ -111,7 +111,7 @@ impl Ends {
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
         let values = match self.scale {
             Scale::Linear => self.even(),
-            Scale::Log => self.decades(),
+            Scale::Log => self.ratios(),
             Scale::Tail => vec![0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999],
         };
         let word = |value: f64| match self.scale {
@@ -123,12 +123,16 @@ impl Ends {
 
     /// At about five round distances.
     fn even(&self) -> Vec<f64> {
-        let rough = (self.high - self.low) / 5.0;
-        let decade = 10_f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade).into_iter().find(|step| *step >= rough);
-        let step = step.unwrap_or(rough);
-        let first = (self.low / step).ceil() as i64;
-        (first..first + 12).map(|n| n as f64 * step).collect()
+        round_values(self.low, self.high)
+    }
+
+    /// Round values at equal ratios; where the ends are too near for three of them, at equal distances.
+    fn ratios(&self) -> Vec<f64> {
+        let decades = self.decades();
+        if decades.iter().filter(|value| self.holds(**value)).count() >= 3 {
+            return decades;
+        }
+        round_values(10_f64.powf(self.low), 10_f64.powf(self.high))
     }
 
     /// 1, 2, 5 of each power of ten, or the powers alone where there are many.
@@ -137,6 +141,16 @@ impl Ends {
         let powers = (self.low.floor() as i32)..=(self.high.ceil() as i32);
         powers.flat_map(|power| within.iter().map(move |step| step * 10_f64.powi(power))).collect()
     }
+}
+
+/// About five values at a round distance.
+fn round_values(low: f64, high: f64) -> Vec<f64> {
+    let rough = (high - low) / 5.0;
+    let decade = 10_f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade).into_iter().find(|step| *step >= rough);
+    let step = step.unwrap_or(rough);
+    let first = (low / step).ceil() as i64;
+    (first..first + 12).map(|n| n as f64 * step).collect()
 }
 
 /// A round value without digits that say nothing.

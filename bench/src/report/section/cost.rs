@@ -11,8 +11,8 @@ const COLUMNS: &[&str] = &[
     "of it in the kernel",
     "switches per answer, waiting",
     "switches per answer, forced",
-    "peak memory MB",
-    "memory at the end MB",
+    "peak memory MiB",
+    "memory at the end MiB",
     "threads",
     "open files",
     "upstream requests per answer",
@@ -21,8 +21,8 @@ const COLUMNS: &[&str] = &[
     "backend CPU",
     "machine busy",
     "client late at 99 % ms",
-    "warm",
-    "counts",
+    "warm-up settled",
+    "counts of client, gateway, backend",
 ];
 
 /// The table of a scenario.
