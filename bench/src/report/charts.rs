@@ -84,8 +84,18 @@ pub(crate) fn latencies(scenario: &str, cell: &Cell<'_>, curves: &Curves<'_>) ->
     };
     let y = Axis::new(format!("latency from when a request was {from}, ms"), Scale::Log);
     let title = format!("Latency: {scenario}, {}, {}", cell.name, word(cell.configuration));
-    let note = format!("{load}. At each percentile the median of the valid rounds; {}", rounds(cell));
+    let note = format!("{load}. At each percentile the median of the valid rounds; {}{}", rounds(cell), early(cell));
     Plot { series: series(cell, |runs| curves.median(runs)), note, ..Plot::new(title, x, y) }
+}
+
+/// Whose line is that of refusals too.
+fn early(cell: &Cell<'_>) -> String {
+    let names = cell.contestants().into_iter().filter(|name| !cell.valid(name).is_empty() && !cell.is_served(name));
+    let names: Vec<&str> = names.map(label).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(". Refusals and failures are among the latencies of {}", names.join("; ")),
+    }
 }
 
 /// How many valid rounds and how many answers stand behind a line.

@@ -61,7 +61,7 @@ fn table(text: &mut String, table: &Table) {
     let caption = escape(&table.caption);
     // What can be scrolled must be reachable without a mouse.
     line(text, &format!("<div class=\"wide\" role=\"region\" aria-label=\"{caption}\" tabindex=\"0\"><table>"));
-    line(text, &format!("<caption>{caption}</caption>\n<thead><tr>"));
+    line(text, &format!("<caption><span>{caption}</span></caption>\n<thead><tr>"));
     table.columns.iter().for_each(|column| line(text, &format!("<th scope=\"col\">{}</th>", escape(column))));
     line(text, "</tr></thead>\n<tbody>");
     let mut last = None;

@@ -156,8 +156,8 @@ fn round_values(low: f64, high: f64) -> Vec<f64> {
 /// A round value without digits that say nothing.
 fn tick(value: f64) -> String {
     match value.abs() {
-        size if size >= 1e6 => format!("{} M", trimmed(value / 1e6)),
-        size if size >= 1e4 => format!("{} k", trimmed(value / 1e3)),
+        size if size >= 1e6 => format!("{}M", trimmed(value / 1e6)),
+        size if size >= 1e4 => format!("{}k", trimmed(value / 1e3)),
         _ => trimmed(value),
     }
 }

@@ -76,7 +76,9 @@ const WORDS: &[&str] = &[
     "Void: a run that counts for nothing, since client or backend had no time to spare, the client was late, or counts do not add up. \
      Each stands with its reason under \"Void runs\".",
     "12.0 (10.0..20.0): the median of the valid rounds, the lowest and the highest. A dash: nobody told. k and M: thousands and millions.",
-    "p99: of 100 requests, 99 took no longer. A percentile that fewer than one request of the run lies beyond is not told. CPU: processor time of the contestant with all its processes, user and kernel.",
+    "Time limits of the clients: an open loop gives a request up 5 s after it was due, wrk after 10 s.",
+    "p99: of 100 requests, 99 took no longer. A percentile that fewer than one request of the run lies beyond is not told. CPU: \
+     processor time of the contestant with all its processes, user and kernel; for 1000 answers of any status.",
 ];
 
 /// Who took part, who is missing, who does something else.

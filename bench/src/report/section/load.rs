@@ -11,7 +11,7 @@ const COLUMNS: &[&str] = &[
     "loop",
     "tool",
     "connections, at most",
-    "offered /s",
+    "offered /s, mean",
     "backend delay ms",
     "answer body bytes",
     "request body bytes",

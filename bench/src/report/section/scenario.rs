@@ -36,6 +36,7 @@ pub(super) fn scenario(document: &mut Document, data: &Data, name: &str) {
     document.table(served::table(&cells));
     document.table(ratios::table(&cells));
     document.table(cost::table(&cells));
+    document.table(cost::worth(&cells));
 }
 
 fn all() -> Vec<scenario::Scenario> {

@@ -8,7 +8,7 @@ use crate::report::pairs::Cell;
 
 const COLUMNS: &[&str] = &[
     "valid rounds",
-    "offered /s",
+    "offered /s, mean",
     "answers a run",
     "right answers /s",
     "p50 ms",
