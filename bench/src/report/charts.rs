@@ -129,7 +129,7 @@ pub(crate) fn concurrency(scenario: &str, cells: &[Cell<'_>]) -> Vec<Plot> {
 fn spread_of(series: &[Series]) -> Scale {
     let values = || series.iter().flat_map(|series| &series.points).map(|(_, y)| *y).filter(|y| *y > 0.0);
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-    if high > 30.0 * low { Scale::Log } else { Scale::Linear }
+    if high > 10.0 * low { Scale::Log } else { Scale::Linear }
 }
 
 /// Memory and threads over parked connections.

@@ -33,6 +33,11 @@ impl Axis {
         Self { label: label.into(), scale }
     }
 
+    /// The label, with the scale where it is not the usual one.
+    pub(super) fn titled(&self) -> String {
+        if self.scale == Scale::Log { format!("{} (log scale)", self.label) } else { self.label.clone() }
+    }
+
     pub(super) fn can_show(&self, value: f64) -> bool {
         match self.scale {
             Scale::Linear => value.is_finite(),

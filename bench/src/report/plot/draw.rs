@@ -99,13 +99,13 @@ impl Plot {
             text(svg, LEFT - 8.0, y + 4.0, "end", &word);
         }
         line(svg, &format!("<path class=\"frame\" d=\"M{LEFT} {TOP}V{bottom:.1}H{right}\"/>"));
-        text(svg, f64::midpoint(LEFT, right), area.height - 12.0, "middle", &self.x.label);
+        text(svg, f64::midpoint(LEFT, right), area.height - 12.0, "middle", &self.x.titled());
         let middle = f64::midpoint(TOP, bottom);
         line(
             svg,
             &format!(
                 "<text transform=\"translate(16 {middle:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
-                escape(&self.y.label)
+                escape(&self.y.titled())
             ),
         );
     }

@@ -65,6 +65,7 @@ fn a_drawing_has_a_title_a_description_and_all_its_points() {
     let of = |name| parsed.descendants().filter(|node| node.has_tag_name(named(name))).count();
     assert_eq!((of("title"), of("desc"), of("style")), (1, 1, 1));
     assert!(texts("title").contains(&"How <late>") && texts("text").contains(&"a & b"));
+    assert!(texts("text").contains(&"latency, ms (log scale)") && texts("text").contains(&"percentile"));
     let spans = parsed.descendants().filter(|node| node.attribute("class") == Some("c1 span")).count();
     assert_eq!(spans, 1);
     // Two marks in the drawing, one in the legend: 100 % has no place on a scale of nines.
