@@ -120,7 +120,8 @@ pub(crate) fn concurrency(scenario: &str, cells: &[Cell<'_>]) -> Vec<Plot> {
             let series = over(&cells, |run| run.connections as f64, |run| Some(run.goodput))?;
             let y = Axis::new("right answers a second", spread_of(&series));
             let title = format!("Throughput over concurrency: {scenario}, {what}");
-            Some(Plot { series, note: MEDIANS.into(), ..Plot::new(title, x, y) })
+            let note = format!("{MEDIANS}{}", nothing_of(&series, y.scale));
+            Some(Plot { series, note, ..Plot::new(title, x, y) })
         })
         .collect()
 }
@@ -130,6 +131,16 @@ fn spread_of(series: &[Series]) -> Scale {
     let values = || series.iter().flat_map(|series| &series.points).map(|(_, y)| *y).filter(|y| *y > 0.0);
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     if high > 10.0 * low { Scale::Log } else { Scale::Linear }
+}
+
+/// Who has a point that a logarithmic scale cannot show.
+fn nothing_of(series: &[Series], scale: Scale) -> String {
+    let has_zero = |series: &&Series| scale == Scale::Log && series.points.iter().any(|(_, y)| *y <= 0.0);
+    let names: Vec<&str> = series.iter().filter(has_zero).map(|series| series.label.as_str()).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(". Without a right answer somewhere, where no point is drawn: {}", names.join("; ")),
+    }
 }
 
 /// Memory and threads over parked connections.

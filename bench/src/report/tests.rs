@@ -135,6 +135,25 @@ fn plots_show_what_the_scenarios_are_about() {
 }
 
 #[test]
+fn who_served_nothing_is_named_where_the_scale_has_no_zero() {
+    let note = |data: &Data| {
+        let document = document(data, "2026-11-30");
+        let plots = document.plots().filter(|plot| plot.title.starts_with("Throughput over concurrency"));
+        plots.map(|plot| plot.note.clone()).collect::<String>()
+    };
+    let mut data = measurement();
+    assert!(!note(&data).contains("no point"));
+    for run in data.runs.iter_mut().filter(|run| run.scenario == "seed0") {
+        match run.contestant.as_str() {
+            "nginx" => run.goodput = 10.0,
+            "twin" => run.goodput = 0.0,
+            _ => {}
+        }
+    }
+    assert!(note(&data).ends_with("where no point is drawn: async twin"), "{}", note(&data));
+}
+
+#[test]
 fn littles_line_is_where_the_measurement_had_its_threads() {
     let mut data = measurement();
     let line = |data: &Data| {
