@@ -26,7 +26,8 @@ pub(crate) const ANSWERS: &[Answer] = &[
     row(
         "B01",
         "A closed loop waits with the server: a pause costs one sample a connection.",
-        "Verdicts come from open loops, constant and Poisson; latency counts from when a request was due. wrk and ab are kept, as capacity probes.",
+        "Open loops, constant and Poisson, count latency from when a request was due. wrk and ab are kept as capacity probes: what is compared \
+         of them is right answers, never latency, and each such sentence calls them so.",
         "",
     ),
     row(
@@ -38,7 +39,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
     row(
         "B03",
         "An HTTP/1.0 client measures a corner of one contestant.",
-        "HTTP/1.1 everywhere, but for ab in seed2, which is HTTP/1.0 as its author's was, and says so.",
+        "The client speaks HTTP/1.1 everywhere, but for ab in seed2, which is HTTP/1.0 as its author's was, and says so.",
         "",
     ),
     row(
@@ -63,13 +64,13 @@ pub(crate) const ANSWERS: &[Answer] = &[
         "B07",
         "The load generator was the limit.",
         "An open-loop run is void when the client used over 70 % of a processor, or looked at one of a hundred requests more than 10 ms late. Its thread has a better priority where that is allowed.",
-        "",
+        "It is not calibrated apart: `direct` shows what client and backend reach together.",
     ),
     row(
         "B08",
         "The backend was the limit.",
-        "`direct` is its ceiling in every cell; an open-loop run is void when it used over 70 % of a processor.",
-        "",
+        "`direct` is its ceiling, in all scenarios but seed3; an open-loop run is void when it used over 70 % of a processor.",
+        "`quick` has `direct` in `core` alone.",
     ),
     row(
         "B09",
@@ -81,25 +82,27 @@ pub(crate) const ANSWERS: &[Answer] = &[
         "B10",
         "Fast refusals look like throughput.",
         "The headline is goodput: 2xx with a body of the right length. Refusals stand beside it by reason.",
-        "The body's length is checked, not each octet.",
+        "The body's length is checked, not each octet; wrk and ab look at the status alone.",
     ),
     row(
         "B11",
         "Ports run out, and the server is blamed.",
         "Connections are kept, so few ports are used; the range and the number in TIME_WAIT before the start are recorded, failed connects counted.",
-        "",
+        "Nothing waits until TIME_WAIT is over: whoever opens a connection upstream for each request, as stock nginx does, leaves many.",
     ),
     row(
         "B12",
         "No warm-up, or for one only.",
-        "The same for all: windows of the measured load until two agree within 3 %, bounded; every window is in windows.csv.",
-        "Whether it settled is a column, not a condition. `quick` bounds it at four seconds, too few for a JVM.",
+        "The same for all: windows of the measured load, or of what comes nearest to it, until two agree within 3 %, bounded; every window is \
+         in windows.csv, and a report says how many runs had none or did not settle.",
+        "Whether it settled is a column, not a condition. `quick` bounds it at four seconds, too few for a JVM. There is no scenario of a cold \
+         start.",
     ),
     row(
         "B13",
         "Too short, once.",
         "`all` has five rounds and tells medians with their spread; every run's row is kept. `quick` is labelled as no verdict.",
-        "Cells last 10 to 30 s; --seconds makes them longer. seed0 repeats itself, so it has one round.",
+        "Cells last 10 to 30 s, one of seed0 300 s; --seconds makes them longer. seed0 repeats itself, so it has one round.",
     ),
     row(
         "B14",
@@ -111,7 +114,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
         "B15",
         "Somebody's defaults against somebody else's.",
         "Stock and equalised are never mixed; every limit in the path is printed and kept in contestants.csv.",
-        "",
+        "They stand there as at the first start: each scenario's own threads are in environment.csv, what else it sets is in the cell's name.",
     ),
     row(
         "B16",
@@ -135,7 +138,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
         "B19",
         "Another component or version than the name says.",
         "Real programs, their versions recorded; the Java originals are built from pinned coordinates in bench/peers.",
-        "",
+        "No digests are recorded.",
     ),
     row(
         "B20",
@@ -152,7 +155,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
     row(
         "B22",
         "Containers hide processors.",
-        "Plain processes with explicit worker counts; the quota, if any, is recorded.",
+        "Plain processes, with explicit worker counts when equalised; the quota, if any, is recorded.",
         "",
     ),
     row(
@@ -170,7 +173,8 @@ pub(crate) const ANSWERS: &[Answer] = &[
     row(
         "B25",
         "No base line.",
-        "`direct` takes part in `core` and, in `all`, in every scenario; processor seconds for a thousand requests are a column.",
+        "`direct` takes part in `core` and, in `all`, in every scenario but seed3; what a contestant adds to its latency and processor seconds \
+         for a thousand answers are columns.",
         "",
     ),
     row(
@@ -182,14 +186,15 @@ pub(crate) const ANSWERS: &[Answer] = &[
     row(
         "B27",
         "Only throughput is compared.",
-        "`idle` tells threads and memory of 0 to 10,000 parked connections; `isolation` and `overload` tell behaviour; processor time is in every row.",
-        "",
+        "`idle` tells threads and memory of 0 to 10,000 parked connections; `isolation` and `overload` tell behaviour; processor time is in every proxied row.",
+        "No backend becomes slow and fast again during a run.",
     ),
     row(
         "B28",
         "Overload and recovery are not tested.",
-        "`overload` goes to 150 % of the knee and back, and tells the time until goodput is back; the backend's count shows what retries multiply.",
-        "",
+        "`overload` goes to 150 % of the knee and back, and tells the time until goodput is back. More requests at the backend than were sent, as retries make them, void a run, \
+         with both counts.",
+        "How much a contestant's own retries multiply is therefore not compared.",
     ),
 ];
 

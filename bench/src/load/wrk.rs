@@ -47,6 +47,10 @@ fn parse(text: &str) -> Option<Outcome> {
         milliseconds(line.split_whitespace().nth(3)?)
     });
     latencies.extend(max.map(|max| (100.0, max)));
+    // Of no answers wrk tells zeros.
+    if requests == 0 {
+        latencies.clear();
+    }
     let seconds = milliseconds(seconds.split(',').next()?)? / 1000.0;
     Some(Outcome { seconds, counts, latencies, ..Outcome::default() })
 }
@@ -97,6 +101,13 @@ mod tests {
         let counts = parse(&format!("{HEAD}{RATE}")).expect("parsed").counts;
         assert_eq!((counts.ok, counts.failed()), (155_161, 0));
         assert_eq!(parse("unable to connect"), None);
+    }
+
+    #[test]
+    fn no_answers_have_no_latency() {
+        let none = HEAD.replace("155161 requests", "0 requests");
+        let outcome = parse(&format!("{none}{RATE}")).expect("parsed");
+        assert_eq!((outcome.counts.ok, outcome.latencies), (0, vec![]));
     }
 
     #[test]

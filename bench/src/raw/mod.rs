@@ -40,7 +40,7 @@ pub(crate) struct Window {
     pub(crate) run: u32,
     /// Which part: `warm-up`, `measured`, `overload`, `recovery`.
     pub(crate) phase: String,
-    /// When it began, in seconds from the begin of the phase.
+    /// When it began, in seconds from the begin of the warm-up or of the measured time.
     pub(crate) at_seconds: f64,
     /// How long it lasted.
     pub(crate) seconds: f64,

@@ -140,6 +140,13 @@ impl Run {
         self.ok + self.refused.total() + self.non_2xx + self.wrong_body
     }
 
+    /// Whether the slowest `part` of its latencies, from 0 to 1, is one at least: a percentile beyond that is the longest under another name.
+    pub(crate) fn reaches(&self, part: f64) -> bool {
+        let latencies = (self.answered() + self.timeouts) as f64;
+        // A little less than one, since 1000 times 0.001 may be.
+        latencies * part > 1.0 - 1e-6
+    }
+
     /// Requests that did not end as their client hoped, those that were never sent included.
     pub(crate) fn failed(&self) -> u64 {
         self.refused.total()

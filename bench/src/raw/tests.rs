@@ -85,6 +85,13 @@ fn a_measurement_that_was_interrupted_at_once_can_be_read() {
 }
 
 #[test]
+fn a_percentile_needs_a_latency_beyond_it() {
+    for (ok, timeouts, part, expected) in [(1000, 0, 0.001, true), (999, 0, 0.001, false), (99, 1, 0.01, true)] {
+        assert_eq!(Run { ok, timeouts, ..Run::default() }.reaches(part), expected, "{ok}");
+    }
+}
+
+#[test]
 fn every_request_is_counted_once() {
     let run = open();
     assert_eq!(run.answered(), 8);

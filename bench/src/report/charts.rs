@@ -34,7 +34,9 @@ impl<'a> Curves<'a> {
     /// At each percentile the median of the runs; a mean of percentiles would be of nothing.
     fn median(&self, runs: &[&Run]) -> Vec<(f64, f64)> {
         let mut points: Vec<(f64, Vec<f64>)> = Vec::new();
-        for latency in runs.iter().filter_map(|run| self.0.get(&run.id)).flatten() {
+        let told = runs.iter().filter_map(|run| Some((*run, self.0.get(&run.id)?)));
+        let told = told.flat_map(|(run, latencies)| latencies.iter().map(move |latency| (run, *latency)));
+        for (_, latency) in told.filter(|(run, latency)| run.reaches(1.0 - latency.percentile / 100.0)) {
             match points.iter_mut().find(|(percentile, _)| *percentile == latency.percentile) {
                 Some((_, values)) => values.push(latency.ms),
                 None => points.push((latency.percentile, vec![latency.ms])),
@@ -55,31 +57,90 @@ fn series<'a>(cell: &Cell<'a>, points: impl Fn(&[&'a Run]) -> Vec<(f64, f64)>) -
 fn line(name: &str, points: Vec<(f64, f64)>) -> Series {
     // Whoever has no place of its own in the list comes after all that have.
     let style = if place(name) == usize::MAX { 39 } else { place(name) };
-    Series { label: label(name).to_owned(), style, joined: true, points }
+    Series { label: label(name).to_owned(), style, joined: true, points, spans: Vec::new() }
 }
+
+/// The line through the medians, with the spread of the rounds where there were several.
+fn with_spread(name: &str, summaries: &[(f64, Summary)]) -> Series {
+    let several = summaries.iter().filter(|(_, summary)| summary.runs > 1);
+    Series {
+        spans: several.map(|(x, summary)| (*x, summary.low, summary.high)).collect(),
+        ..line(name, summaries.iter().map(|(x, summary)| (*x, summary.median)).collect())
+    }
+}
+
+/// What is said of each plot whose lines are made so.
+const MEDIANS: &str = "Points are medians of the valid rounds, upright strokes reach from the lowest round to the highest. Lines that lie on each other hide \
+                       all but the last";
 
 /// How late answers came, as far into the tail as was measured.
 pub(crate) fn latencies(scenario: &str, cell: &Cell<'_>, curves: &Curves<'_>) -> Plot {
-    let x = Axis::new("part of the requests that were answered in time (each nine at the same distance)", Scale::Tail);
-    let from = if cell.kind() == Kind::Closed { "sent" } else { "due" };
+    let x = Axis::new("percentile: so many of the requests took no longer", Scale::Tail);
+    let (from, load) = match cell.kind() {
+        Kind::Closed => {
+            ("sent", "Closed loop: what would have been sent during a pause is missing, so the tail is too good")
+        }
+        _ => ("due", "Open loop: time in a queue counts, and a request without an answer counts as its time limit"),
+    };
     let y = Axis::new(format!("latency from when a request was {from}, ms"), Scale::Log);
     let title = format!("Latency: {scenario}, {}, {}", cell.name, word(cell.configuration));
-    Plot { series: series(cell, |runs| curves.median(runs)), ..Plot::new(title, x, y) }
+    let note = format!("{load}. At each percentile the median of the valid rounds; {}{}", rounds(cell), early(cell));
+    Plot { series: series(cell, |runs| curves.median(runs)), note, ..Plot::new(title, x, y) }
+}
+
+/// Whose line is that of refusals too.
+fn early(cell: &Cell<'_>) -> String {
+    let names = cell.contestants().into_iter().filter(|name| !cell.valid(name).is_empty() && !cell.is_served(name));
+    let names: Vec<&str> = names.map(label).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(". Refusals and failures are among the latencies of {}", names.join("; ")),
+    }
+}
+
+/// How many valid rounds and how many answers stand behind a line.
+fn rounds(cell: &Cell<'_>) -> String {
+    let counts: Vec<usize> = cell.contestants().iter().map(|name| cell.valid(name).len()).collect();
+    let (low, high) = (counts.iter().min().unwrap_or(&0), counts.iter().max().unwrap_or(&0));
+    let answers = cell.runs.iter().filter(|run| run.counts()).map(|run| run.answered());
+    let fewest =
+        answers.min().map_or(String::new(), |fewest| format!(", each with at least {} answers", short(fewest as f64)));
+    let rounds = if low == high { format!("{low}") } else { format!("{low} to {high}") };
+    format!("{rounds} of them for each line{fewest}")
 }
 
 /// Right answers over the number of connections; a plot for each delay, size and configuration that was tried with several numbers.
 pub(crate) fn concurrency(scenario: &str, cells: &[Cell<'_>]) -> Vec<Plot> {
     let closed = |cell: &&Cell<'_>| cell.kind() == Kind::Closed;
-    alike(cells.iter().filter(closed), |run| format!("{} ms, {} octets", short(run.delay_ms), run.body_octets))
+    let common = |run: &Run| format!("backend delay {} ms, body {} bytes", run.delay_ms, run.body_octets);
+    alike(cells.iter().filter(closed), common)
         .into_iter()
         .filter_map(|(what, cells)| {
-            let x = Axis::new("connections", Scale::Log);
-            let y = Axis::new("right answers a second", Scale::Linear);
-            let title = format!("Throughput over concurrency: {scenario}, {what}");
+            let x = Axis::new("connections, each with one request under way (closed loop)", Scale::Log);
             let series = over(&cells, |run| run.connections as f64, |run| Some(run.goodput))?;
-            Some(Plot { series, ..Plot::new(title, x, y) })
+            let y = Axis::new("right answers a second", spread_of(&series));
+            let title = format!("Throughput over concurrency: {scenario}, {what}");
+            let note = format!("{MEDIANS}{}", nothing_of(&series, y.scale));
+            Some(Plot { series, note, ..Plot::new(title, x, y) })
         })
         .collect()
+}
+
+/// A logarithmic scale where the greatest is so many times the least that the least would lie on the axis.
+fn spread_of(series: &[Series]) -> Scale {
+    let values = || series.iter().flat_map(|series| &series.points).map(|(_, y)| *y).filter(|y| *y > 0.0);
+    let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+    if high > 10.0 * low { Scale::Log } else { Scale::Linear }
+}
+
+/// Who has a point that a logarithmic scale cannot show.
+fn nothing_of(series: &[Series], scale: Scale) -> String {
+    let has_zero = |series: &&Series| scale == Scale::Log && series.points.iter().any(|(_, y)| *y <= 0.0);
+    let names: Vec<&str> = series.iter().filter(has_zero).map(|series| series.label.as_str()).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(". Without a right answer somewhere, where no point is drawn: {}", names.join("; ")),
+    }
 }
 
 /// Memory and threads over parked connections.
@@ -89,12 +150,12 @@ pub(crate) fn parked(scenario: &str, cells: &[Cell<'_>]) -> Vec<Plot> {
     for (what, cells) in alike(cells.iter().filter(parked), |_| String::new()) {
         let mut add = |name: &str, unit: &str, value: fn(&Run) -> Option<f64>| {
             let title = format!("{name} over idle connections: {scenario}{what}");
-            let (x, y) = (Axis::new("idle connections", Scale::Linear), Axis::new(unit, Scale::Linear));
             if let Some(series) = over(&cells, |run| run.connections as f64, value) {
-                plots.push(Plot { series, ..Plot::new(title, x, y) });
+                let (x, y) = (Axis::new("idle connections", Scale::Linear), Axis::new(unit, spread_of(&series)));
+                plots.push(Plot { series, note: MEDIANS.into(), ..Plot::new(title, x, y) });
             }
         };
-        add("Memory", "resident memory, MB", |run| run.rss_kb.map(|kb| kb as f64 / 1024.0));
+        add("Memory", "resident memory, MiB", |run| run.rss_kb.map(|kb| kb as f64 / 1024.0));
         add("Threads", "threads", |run| run.threads.map(|threads| threads as f64));
     }
     plots
@@ -128,12 +189,12 @@ fn over(cells: &[&Cell<'_>], x: fn(&Run) -> f64, y: fn(&Run) -> Option<f64>) -> 
     (places.len() > 1).then(|| {
         let point = |name: &str, cell: &&Cell<'_>| {
             let runs = cell.valid(name);
-            Some((x(runs.first()?), Summary::of(runs.iter().filter_map(|run| y(run)))?.median))
+            Some((x(runs.first()?), Summary::of(runs.iter().filter_map(|run| y(run)))?))
         };
         let one = |name: &&str| {
             let mut points: Vec<_> = cells.iter().filter_map(|cell| point(name, cell)).collect();
             points.sort_by(|(left, _), (right, _)| left.total_cmp(right));
-            line(name, points)
+            with_spread(name, &points)
         };
         names.iter().map(one).filter(|series| !series.points.is_empty()).collect()
     })

@@ -31,7 +31,7 @@ fn line(text: &mut String, words: &str) {
 }
 
 fn contents(text: &mut String, document: &Document) {
-    line(text, "<nav aria-label=\"Contents\"><ul>");
+    line(text, "<nav aria-labelledby=\"contents\"><h2 id=\"contents\">Contents</h2><ul>");
     for (number, block) in document.blocks.iter().enumerate() {
         if let Block::Heading(2, title) = block {
             line(text, &format!("<li><a href=\"#b{number}\">{}</a></li>", escape(title)));
@@ -61,22 +61,29 @@ fn table(text: &mut String, table: &Table) {
     let caption = escape(&table.caption);
     // What can be scrolled must be reachable without a mouse.
     line(text, &format!("<div class=\"wide\" role=\"region\" aria-label=\"{caption}\" tabindex=\"0\"><table>"));
-    line(text, &format!("<caption>{caption}</caption>\n<thead><tr>"));
+    line(text, &format!("<caption><span>{caption}</span></caption>\n<thead><tr>"));
     table.columns.iter().for_each(|column| line(text, &format!("<th scope=\"col\">{}</th>", escape(column))));
     line(text, "</tr></thead>\n<tbody>");
+    let mut last = None;
     for row in &table.rows {
+        // Rows of one cell belong together.
+        let begins = if row.first() == last { "" } else { " class=\"begins\"" };
+        last = row.first();
         let mut cells = row.iter().map(|cell| escape(cell));
         let first = cells.next().map(|cell| format!("<th scope=\"row\">{cell}</th>"));
         let cells: String = first.into_iter().chain(cells.map(|cell| format!("<td>{cell}</td>"))).collect();
-        line(text, &format!("<tr>{cells}</tr>"));
+        line(text, &format!("<tr{begins}>{cells}</tr>"));
     }
     line(text, "</tbody>\n</table></div>");
 }
 
 fn figure(text: &mut String, number: usize, plot: &Plot) {
-    line(text, "<figure>");
+    let note =
+        if plot.note.is_empty() { String::new() } else { format!("<br/><small>{}.</small>", escape(&plot.note)) };
+    line(text, &format!("<figure>\n<figcaption>{}{note}</figcaption>", escape(&plot.title)));
+    line(text, &format!("<div class=\"wide\" role=\"region\" aria-label=\"{}\" tabindex=\"0\">", escape(&plot.title)));
     line(text, &plot.svg(&format!("p{number}")));
-    line(text, &format!("<figcaption>{}</figcaption>\n</figure>", escape(&plot.title)));
+    line(text, "</div>\n</figure>");
 }
 
 /// Words that mean themselves, as content and in attributes.

@@ -20,7 +20,7 @@ pub(crate) fn render(document: &Document, file_of: impl Fn(usize, &Plot) -> Stri
             Block::Table(content) => table(&mut text, content),
             Block::Figure(plot) => {
                 let (alt, file) = (escape(&plot.description()), file_of(plots, plot));
-                line(&mut text, &format!("![{alt}]({file})\n\n*{}*", escape(&plot.title)));
+                line(&mut text, &format!("![{alt}]({file})\n\n*{}*", escape(&plot.caption())));
                 plots += 1;
             }
         }

@@ -8,8 +8,8 @@ pub(crate) const NOT_TOLD: &str = "–";
 /// About three digits; thousands as `k`, millions as `M`.
 pub(crate) fn short(value: f64) -> String {
     match value.abs() {
-        size if size >= 1e6 => format!("{:.2} M", value / 1e6),
-        size if size >= 1e4 => format!("{:.1} k", value / 1e3),
+        size if size >= 1e6 => format!("{:.2}M", value / 1e6),
+        size if size >= 1e4 => format!("{:.1}k", value / 1e3),
         size if size >= 100.0 => format!("{value:.0}"),
         size if size >= 10.0 => format!("{value:.1}"),
         size if size >= 1.0 => format!("{value:.2}"),
@@ -58,8 +58,8 @@ mod tests {
             (12.34, "12.3"),
             (123.4, "123"),
             (1234.0, "1234"),
-            (54_876.0, "54.9 k"),
-            (1_234_567.0, "1.23 M"),
+            (54_876.0, "54.9k"),
+            (1_234_567.0, "1.23M"),
             (-12.34, "-12.3"),
         ];
         for (value, expected) in table {

@@ -114,11 +114,12 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Whether nearly all that was offered was answered rightly.
-    fn is_served(&self, contestant: &str) -> bool {
+    /// Whether nearly all that was asked was answered rightly; else latencies are those of refusals too, and say nothing beside others'.
+    pub(crate) fn is_served(&self, contestant: &str) -> bool {
         const NEARLY_ALL: f64 = 0.99;
-        // Of what was really scheduled: random arrivals are a little more or fewer than their rate says.
-        let part = |run: &&Run| Some(run.ok as f64 / run.scheduled.filter(|scheduled| *scheduled > 0)? as f64);
+        // Of what was really scheduled, where it was: random arrivals are a little more or fewer than their rate says.
+        let asked = |run: &Run| run.scheduled.unwrap_or(run.ok + run.failed());
+        let part = |run: &&Run| Some(run.ok as f64 / Some(asked(run)).filter(|asked| *asked > 0)? as f64);
         Summary::of(self.valid(contestant).iter().filter_map(part)).is_some_and(|parts| parts.median >= NEARLY_ALL)
     }
 }
@@ -184,7 +185,9 @@ impl Pairs {
         match (measure.of(run), measure.of(partner)) {
             (Some(above), Some(below)) if below > 0.0 => self.ratios.push(above / below),
             (Some(_), Some(_)) => {
-                self.lost.push(format!("round {}: {} has none", run.round, label(&partner.contestant)))
+                let none =
+                    if measure == Measure::Goodput { "gave no right answer" } else { "used none that could be told" };
+                self.lost.push(format!("round {}: {} {none}", run.round, label(&partner.contestant)));
             }
             _ => self.lost.push(format!("round {}: not told", run.round)),
         }

@@ -99,6 +99,7 @@ fn what_a_reader_needs_is_there() {
     });
     let expected = [
         "In short",
+        "How to read this",
         "Who took part",
         "seed0",
         "sweep",
@@ -134,6 +135,25 @@ fn plots_show_what_the_scenarios_are_about() {
 }
 
 #[test]
+fn who_served_nothing_is_named_where_the_scale_has_no_zero() {
+    let note = |data: &Data| {
+        let document = document(data, "2026-11-30");
+        let plots = document.plots().filter(|plot| plot.title.starts_with("Throughput over concurrency"));
+        plots.map(|plot| plot.note.clone()).collect::<String>()
+    };
+    let mut data = measurement();
+    assert!(!note(&data).contains("no point"));
+    for run in data.runs.iter_mut().filter(|run| run.scenario == "seed0") {
+        match run.contestant.as_str() {
+            "nginx" => run.goodput = 10.0,
+            "twin" => run.goodput = 0.0,
+            _ => {}
+        }
+    }
+    assert!(note(&data).ends_with("where no point is drawn: async twin"), "{}", note(&data));
+}
+
+#[test]
 fn littles_line_is_where_the_measurement_had_its_threads() {
     let mut data = measurement();
     let line = |data: &Data| {
@@ -141,9 +161,9 @@ fn littles_line_is_where_the_measurement_had_its_threads() {
         let titles = document.plots().filter(|plot| plot.title.starts_with("Crossover"));
         titles.flat_map(|plot| &plot.guides).map(|guide| guide.label.clone()).collect::<Vec<_>>()
     };
-    assert_eq!(line(&data), ["rate x delay = 200 threads"]);
+    assert_eq!(line(&data), ["Little's law, rate × delay = 200 threads"]);
     data.environment.push(Fact { key: "threads in sweep".into(), value: "50".into() });
-    assert_eq!(line(&data), ["rate x delay = 50 threads"]);
+    assert_eq!(line(&data), ["Little's law, rate × delay = 50 threads"]);
 }
 
 #[test]
@@ -180,6 +200,35 @@ fn results_are_told_again_over_an_older_report() {
         let text = std::fs::read_to_string(dir.0.join(plot)).expect("a plot");
         roxmltree::Document::parse(&text).expect("well-formed");
     }
+}
+
+/// Each file below `dir` but the raw data, with its octets.
+fn told(dir: &std::path::Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
+    let list = |dir: &std::path::Path| -> Vec<_> {
+        std::fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path()).collect()
+    };
+    let files = [list(dir), list(&dir.join(PLOTS))].concat().into_iter();
+    let told = files.filter(|path| path.is_file() && path.extension().is_none_or(|extension| extension != "csv"));
+    told.map(|path| (path.strip_prefix(dir).expect("below").to_owned(), std::fs::read(&path).expect("read"))).collect()
+}
+
+#[test]
+fn the_raw_data_alone_give_the_same_report_to_the_octet() {
+    let (first, second) = (Dir::new("first"), Dir::new("second"));
+    let (here, there) = (first.0.join("2026-11-30"), second.0.join("2026-11-30"));
+    synthetic::keep(&measurement(), &here);
+    write(&here).expect("written");
+    std::fs::create_dir_all(&there).expect("made");
+    for name in ["runs", "latencies", "windows", "contestants", "environment"].map(|name| format!("{name}.csv")) {
+        std::fs::copy(here.join(&name), there.join(&name)).expect("copied");
+    }
+    write(&there).expect("written again");
+    let files = told(&here);
+    assert!(
+        files.contains_key(std::path::Path::new("report.md"))
+            && files.contains_key(std::path::Path::new("report.html"))
+    );
+    assert!(files.len() > 10 && files == told(&there));
 }
 
 #[test]

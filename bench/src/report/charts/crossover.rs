@@ -3,7 +3,7 @@
 //! Rate times delay is how many requests are under way on average (Little's law). Beyond the number of threads a blocking gateway must let
 //! some wait, whatever it costs otherwise; an asynchronous one need not.
 
-use super::{Axis, Cell, Guide, Plot, Run, Scale, Series, alike, line, over, short};
+use super::{Axis, Cell, Guide, MEDIANS, Plot, Run, Scale, Series, alike, line, over};
 use crate::raw::Kind;
 use crate::report::section::{BLOCKING, TWIN};
 use crate::report::verdict::{Standing, judge, standing};
@@ -12,7 +12,7 @@ use crate::report::verdict::{Standing, judge, standing};
 pub(crate) fn crossover(cells: &[Cell<'_>], threads: usize, quick: bool) -> Vec<Plot> {
     let open: Vec<&Cell<'_>> = cells.iter().filter(|cell| matches!(cell.kind(), Kind::Open | Kind::Poisson)).collect();
     let mut plots = vec![map(&open, threads, quick)];
-    for (what, cells) in alike(open.into_iter(), |run| format!("{} ms", short(run.delay_ms))) {
+    for (what, cells) in alike(open.into_iter(), |run| format!("backend delay {} ms", run.delay_ms)) {
         plots.extend(of_delay(&what, &cells, threads));
     }
     plots
@@ -26,7 +26,9 @@ fn of_delay(what: &str, cells: &[&Cell<'_>], threads: usize) -> Vec<Plot> {
             let guide = (delay_ms > 0.0).then(|| Guide::at(threads as f64 * 1000.0 / delay_ms, little(threads)));
             let x = Axis::new("offered requests a second", Scale::Linear);
             let title = format!("{name} over the offered rate: {what}");
-            plots.push(Plot { series, guides: guide.into_iter().collect(), ..Plot::new(title, x, y) });
+            let note =
+                format!("{MEDIANS}. Right of the dotted line more requests are under way than there are threads");
+            plots.push(Plot { series, guides: guide.into_iter().collect(), note, ..Plot::new(title, x, y) });
         }
     };
     add("Latency at 99 %", Axis::new("latency from when a request was due, ms", Scale::Log), |run| run.p99_ms);
@@ -37,7 +39,7 @@ fn of_delay(what: &str, cells: &[&Cell<'_>], threads: usize) -> Vec<Plot> {
 }
 
 fn little(threads: usize) -> String {
-    format!("rate x delay = {threads} threads")
+    format!("Little's law, rate × delay = {threads} threads")
 }
 
 const KINDS: [(Standing, &str); 4] = [
@@ -63,7 +65,15 @@ fn map(cells: &[&Cell<'_>], threads: usize, quick: bool) -> Plot {
     let curve = curve.into_iter().flat_map(|(low, high)| steps(low, high));
     let curve = curve.map(|delay| (delay, threads as f64 * 1000.0 / delay)).collect();
     let guides = vec![Guide { label: little(threads), points: curve }];
-    Plot { series, guides, ..Plot::new("Crossover: portcullis and its async twin, offered rate against delay", x, y) }
+    let note = "Each mark is a cell of the sweep, and tells who was better there. Above the dotted line more requests are under way than there \
+                are threads"
+        .into();
+    Plot {
+        series,
+        guides,
+        note,
+        ..Plot::new("Crossover: portcullis and its async twin, offered rate against delay", x, y)
+    }
 }
 
 /// Delay and rate of the cells in which portcullis stands so beside its twin.

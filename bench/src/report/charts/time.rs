@@ -1,6 +1,6 @@
 //! What happened when: right answers and failures over the time of a run.
 
-use super::{Axis, Cell, Plot, Scale, Series, line, word};
+use super::{Axis, Cell, Guide, Plot, Scale, Series, line, word};
 use crate::measure::statistics::Summary;
 use crate::raw::{Data, Run, Window};
 
@@ -36,7 +36,19 @@ pub(crate) fn over_time(scenario: &str, cell: &Cell<'_>, data: &Data, side: TwoS
     let (x, y) = (Axis::new("time, s", Scale::Linear), Axis::new(unit, Scale::Linear));
     let one = |name: &&str| line(name, points(&cell.valid(name), data, side));
     let series: Vec<Series> = cell.contestants().iter().map(one).filter(|series| !series.points.is_empty()).collect();
-    Plot { series, ..Plot::new(title, x, y) }
+    let note = "At each time the median of the valid rounds; the load is one half, one and a half, and again one half of what the threads can hold".into();
+    Plot { series, note, guides: turns(cell, data), ..Plot::new(title, x, y) }
+}
+
+/// When the load rose past what the threads hold, and when it fell again.
+fn turns(cell: &Cell<'_>, data: &Data) -> Vec<Guide> {
+    let begins = |phase: &str| {
+        let windows = data.windows.iter().filter(|window| window.phase == phase);
+        let windows = windows.filter(|window| cell.runs.iter().any(|run| run.id == window.run));
+        windows.map(|window| window.at_seconds).reduce(f64::min)
+    };
+    let turns = [("overload", "load rises to 150 %"), ("recovery", "load falls to 50 %")];
+    turns.into_iter().filter_map(|(phase, label)| Some(Guide::at(begins(phase)?, label))).collect()
 }
 
 fn points(runs: &[&Run], data: &Data, side: TwoSides) -> Vec<(f64, f64)> {

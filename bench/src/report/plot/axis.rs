@@ -33,6 +33,11 @@ impl Axis {
         Self { label: label.into(), scale }
     }
 
+    /// The label, with the scale where it is not the usual one.
+    pub(super) fn titled(&self) -> String {
+        if self.scale == Scale::Log { format!("{} (log scale)", self.label) } else { self.label.clone() }
+    }
+
     pub(super) fn can_show(&self, value: f64) -> bool {
         match self.scale {
             Scale::Linear => value.is_finite(),
@@ -111,7 +116,7 @@ impl Ends {
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
         let values = match self.scale {
             Scale::Linear => self.even(),
-            Scale::Log => self.decades(),
+            Scale::Log => self.ratios(),
             Scale::Tail => vec![0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999],
         };
         let word = |value: f64| match self.scale {
@@ -123,12 +128,16 @@ impl Ends {
 
     /// At about five round distances.
     fn even(&self) -> Vec<f64> {
-        let rough = (self.high - self.low) / 5.0;
-        let decade = 10_f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade).into_iter().find(|step| *step >= rough);
-        let step = step.unwrap_or(rough);
-        let first = (self.low / step).ceil() as i64;
-        (first..first + 12).map(|n| n as f64 * step).collect()
+        round_values(self.low, self.high)
+    }
+
+    /// Round values at equal ratios; where the ends are too near for three of them, at equal distances.
+    fn ratios(&self) -> Vec<f64> {
+        let decades = self.decades();
+        if decades.iter().filter(|value| self.holds(**value)).count() >= 3 {
+            return decades;
+        }
+        round_values(10_f64.powf(self.low), 10_f64.powf(self.high))
     }
 
     /// 1, 2, 5 of each power of ten, or the powers alone where there are many.
@@ -139,11 +148,21 @@ impl Ends {
     }
 }
 
+/// About five values at a round distance.
+fn round_values(low: f64, high: f64) -> Vec<f64> {
+    let rough = (high - low) / 5.0;
+    let decade = 10_f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade).into_iter().find(|step| *step >= rough);
+    let step = step.unwrap_or(rough);
+    let first = (low / step).ceil() as i64;
+    (first..first + 12).map(|n| n as f64 * step).collect()
+}
+
 /// A round value without digits that say nothing.
 fn tick(value: f64) -> String {
     match value.abs() {
-        size if size >= 1e6 => format!("{} M", trimmed(value / 1e6)),
-        size if size >= 1e4 => format!("{} k", trimmed(value / 1e3)),
+        size if size >= 1e6 => format!("{}M", trimmed(value / 1e6)),
+        size if size >= 1e4 => format!("{}k", trimmed(value / 1e3)),
         _ => trimmed(value),
     }
 }

@@ -76,11 +76,13 @@ impl Plot {
         let guides = || self.guides.iter().flat_map(|guide| guide.points.iter().copied());
         // A curve may leave the area; an upright line must be in it.
         let upright = guides().filter(|(_, y)| y.is_infinite()).map(|(x, _)| x);
-        let names = (self.series.len() + self.guides.len()) as f64;
+        let spans = self.series.iter().flat_map(|series| &series.spans).flat_map(|(_, low, high)| [*low, *high]);
+        let names = self.series.iter().map(|series| &series.label).chain(self.guides.iter().map(|guide| &guide.label));
+        let lines = names.map(|name| wrapped(name).len()).sum::<usize>() as f64;
         Area {
             x: self.x.ends(points().map(|(x, _)| x).chain(upright)),
-            y: self.y.ends(points().map(|(_, y)| y)),
-            height: HEIGHT.max(TOP + BOTTOM + LINE * names),
+            y: self.y.ends(points().map(|(_, y)| y).chain(spans)),
+            height: HEIGHT.max(TOP + BOTTOM + LINE * lines),
         }
     }
 
@@ -97,13 +99,13 @@ impl Plot {
             text(svg, LEFT - 8.0, y + 4.0, "end", &word);
         }
         line(svg, &format!("<path class=\"frame\" d=\"M{LEFT} {TOP}V{bottom:.1}H{right}\"/>"));
-        text(svg, f64::midpoint(LEFT, right), area.height - 12.0, "middle", &self.x.label);
+        text(svg, f64::midpoint(LEFT, right), area.height - 12.0, "middle", &self.x.titled());
         let middle = f64::midpoint(TOP, bottom);
         line(
             svg,
             &format!(
                 "<text transform=\"translate(16 {middle:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
-                escape(&self.y.label)
+                escape(&self.y.titled())
             ),
         );
     }
@@ -121,6 +123,10 @@ impl Plot {
             let path = path(self.drawable(series), area);
             line(svg, &format!("<path class=\"c{colour} curve{dashed}\" d=\"{path}\"/>"));
         }
+        for (x, low, high) in series.spans.iter().filter(|(x, low, _)| self.x.can_show(*x) && self.y.can_show(*low)) {
+            let (x, low, high) = (area.across(*x), area.down(*low), area.down(*high));
+            line(svg, &format!("<path class=\"c{colour} span\" d=\"M{x:.1} {low:.1}V{high:.1}\"/>"));
+        }
         for (x, y) in self.drawable(series) {
             line(svg, &mark(series.style, area.across(x), area.down(y)));
         }
@@ -135,14 +141,29 @@ impl Plot {
                 line(svg, &format!("<path class=\"c{colour} curve{dashed}\" d=\"M{left} {at}H{end}\"/>"));
             }
             line(svg, &mark(series.style, left + 14.0, y - 4.0));
-            text(svg, left + 36.0, y, "start", &series.label);
-            y += LINE;
+            y = name(svg, left + 36.0, y, &series.label);
         }
         for guide in &self.guides {
             line(svg, &format!("<path class=\"guide\" d=\"M{left} {at}H{end}\"/>", at = y - 4.0, end = left + 28.0));
-            text(svg, left + 36.0, y, "start", &guide.label);
-            y += LINE;
+            y = name(svg, left + 36.0, y, &guide.label);
         }
+    }
+}
+
+/// What a line of the legend says, and where the next one is.
+fn name(svg: &mut String, x: f64, y: f64, label: &str) -> f64 {
+    wrapped(label).into_iter().fold(y, |y, words| {
+        text(svg, x, y, "start", words);
+        y + LINE
+    })
+}
+
+/// What fits into the room for names: a long one is broken where its last comma is.
+fn wrapped(label: &str) -> Vec<&str> {
+    const FITS: usize = 34;
+    match label.rfind(", ").filter(|_| label.chars().count() > FITS) {
+        Some(comma) => vec![&label[..=comma], &label[comma + 2..]],
+        None => vec![label],
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) use draw::STYLE;
 #[derive(Clone, Debug)]
 pub(crate) struct Plot {
     pub(crate) title: String,
+    /// What a point is, and how to read what lies beside it.
+    pub(crate) note: String,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) series: Vec<Series>,
@@ -32,6 +34,8 @@ pub(crate) struct Series {
     pub(crate) joined: bool,
     /// In the order of x.
     pub(crate) points: Vec<(f64, f64)>,
+    /// At an x, from the lowest to the highest round.
+    pub(crate) spans: Vec<(f64, f64, f64)>,
 }
 
 /// A line to compare with; an infinite coordinate means the edge.
@@ -57,12 +61,17 @@ impl Guide {
 
 impl Plot {
     pub(crate) fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
-        Self { title: title.into(), x, y, series: Vec::new(), guides: Vec::new() }
+        Self { title: title.into(), note: String::new(), x, y, series: Vec::new(), guides: Vec::new() }
     }
 
     /// Whether there is anything to see.
     pub(crate) fn shows(&self) -> bool {
         self.series.iter().any(|series| self.drawable(series).next().is_some())
+    }
+
+    /// Title and note: what stands beside the drawing.
+    pub(crate) fn caption(&self) -> String {
+        if self.note.is_empty() { self.title.clone() } else { format!("{}. {}", self.title, self.note) }
     }
 
     /// The points that the scales can show: nothing below or at zero on a logarithmic one.

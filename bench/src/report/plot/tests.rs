@@ -29,10 +29,11 @@ fn ticks(scale: Scale, values: &[f64], expected: &[&str]) {
 
 #[test]
 fn round_values_are_marked() {
-    ticks(Scale::Linear, &[87_000.0], &["0", "20 k", "40 k", "60 k", "80 k"]);
+    ticks(Scale::Linear, &[87_000.0], &["0", "20k", "40k", "60k", "80k"]);
     ticks(Scale::Linear, &[0.9], &["0", "0.2", "0.4", "0.6", "0.8"]);
     ticks(Scale::Log, &[10.0, 1000.0], &["10", "20", "50", "100", "200", "500", "1000"]);
-    ticks(Scale::Log, &[0.1, 10_000.0], &["0.1", "1", "10", "100", "1000", "10 k"]);
+    ticks(Scale::Log, &[0.1, 10_000.0], &["0.1", "1", "10", "100", "1000", "10k"]);
+    ticks(Scale::Log, &[52.0, 73.0], &["55", "60", "65", "70"]);
     ticks(Scale::Tail, &[99.99], &["0 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
 }
 
@@ -40,7 +41,7 @@ fn plot() -> Plot {
     let (x, y) = (Axis::new("percentile", Scale::Tail), Axis::new("latency, ms", Scale::Log));
     let points = vec![(50.0, 1.0), (99.0, 20.0), (100.0, 30.0)];
     Plot {
-        series: vec![Series { label: "a & b".into(), style: 9, joined: true, points }],
+        series: vec![Series { label: "a & b".into(), style: 9, joined: true, points, spans: vec![(50.0, 0.5, 2.0)] }],
         guides: vec![Guide::at(90.0, "nine of ten")],
         ..Plot::new("How <late>", x, y)
     }
@@ -64,6 +65,9 @@ fn a_drawing_has_a_title_a_description_and_all_its_points() {
     let of = |name| parsed.descendants().filter(|node| node.has_tag_name(named(name))).count();
     assert_eq!((of("title"), of("desc"), of("style")), (1, 1, 1));
     assert!(texts("title").contains(&"How <late>") && texts("text").contains(&"a & b"));
+    assert!(texts("text").contains(&"latency, ms (log scale)") && texts("text").contains(&"percentile"));
+    let spans = parsed.descendants().filter(|node| node.attribute("class") == Some("c1 span")).count();
+    assert_eq!(spans, 1);
     // Two marks in the drawing, one in the legend: 100 % has no place on a scale of nines.
     let marks = parsed.descendants().filter(|node| node.attribute("class") == Some("c1")).count();
     assert_eq!(marks, 3);

@@ -1,4 +1,5 @@
-//! What it cost: processor time, context switches, memory, threads, files; who else was busy; and whether the counts agree.
+//! What it cost: processor time, context switches, memory, threads, files. And what the figures are worth: who else was busy, whether the
+//! client kept its times, whether the counts agree.
 
 use super::{columns, rows, summary};
 use crate::raw::Run;
@@ -11,49 +12,68 @@ const COLUMNS: &[&str] = &[
     "of it in the kernel",
     "switches per answer, waiting",
     "switches per answer, forced",
-    "peak memory MB",
-    "memory at the end MB",
+    "peak memory MiB",
+    "memory at the end MiB",
     "threads",
     "open files",
+];
+
+const WORTH: &[&str] = &[
     "upstream requests per answer",
     "upstream connections",
     "client CPU",
     "backend CPU",
     "machine busy",
     "client late at 99 % ms",
-    "warm",
-    "counts",
+    "warm-up settled",
+    "counts of client, gateway, backend",
 ];
 
 /// The table of a scenario.
 pub(super) fn table(cells: &[Cell<'_>]) -> Table {
-    let caption = "What it cost: medians of the valid rounds (lowest..highest for processor time and memory). CPU of client and backend in \
-                   parts of one processor, of the machine in parts of all";
+    let caption = "What it cost: medians of the valid rounds (lowest..highest for processor time and memory)";
     Table::new(caption, &columns(COLUMNS)).with(rows(cells, row)).without_untold()
+}
+
+/// What those figures are worth.
+pub(super) fn worth(cells: &[Cell<'_>]) -> Table {
+    let caption = "What the figures are worth: medians of the valid rounds. CPU of client and backend in parts of one processor, of the machine \
+                   in parts of all; in how many rounds the warm-up settled and the counts of requests agreed";
+    Table::new(caption, &columns(WORTH)).with(rows(cells, worth_of)).without_untold()
 }
 
 fn row(cell: &Cell<'_>, contestant: &str) -> Vec<String> {
     let runs = cell.valid(contestant);
     let told = |of: fn(&Run) -> Option<f64>| middle(summary(&runs, of));
-    let part = |of: fn(&Run) -> Option<f64>| summary(&runs, of).map_or(NOT_TOLD.into(), |it| percent(it.median));
     vec![
         spread(summary(&runs, |run| run.cpu_per_thousand)),
-        part(|run| Some(run.system_seconds? / run.cpu_seconds().filter(|all| *all > 0.0)?)),
+        part(&runs, |run| Some(run.system_seconds? / run.cpu_seconds().filter(|all| *all > 0.0)?)),
         told(|run| per_answer(run, run.voluntary_switches)),
         told(|run| per_answer(run, run.involuntary_switches)),
         spread(summary(&runs, |run| Some(run.peak_rss_kb? as f64 / 1024.0))),
         spread(summary(&runs, |run| Some(run.rss_kb? as f64 / 1024.0))),
         count(&runs, |run| run.threads),
         count(&runs, |run| run.open_files),
+    ]
+}
+
+fn worth_of(cell: &Cell<'_>, contestant: &str) -> Vec<String> {
+    let runs = cell.valid(contestant);
+    let told = |of: fn(&Run) -> Option<f64>| middle(summary(&runs, of));
+    vec![
         told(|run| per_answer(run, run.backend_requests)),
         count(&runs, |run| run.backend_connections),
-        part(|run| share(run, run.client_cpu_seconds)),
-        part(|run| share(run, run.backend_cpu_seconds)),
-        part(|run| run.machine_busy),
+        part(&runs, |run| share(run, run.client_cpu_seconds)),
+        part(&runs, |run| share(run, run.backend_cpu_seconds)),
+        part(&runs, |run| run.machine_busy),
         told(|run| run.lateness_p99_ms),
         warm(&cell.of(contestant)),
         counts(&cell.of(contestant)),
     ]
+}
+
+fn part(runs: &[&Run], of: fn(&Run) -> Option<f64>) -> String {
+    summary(runs, of).map_or(NOT_TOLD.into(), |it| percent(it.median))
 }
 
 fn per_answer(run: &Run, count: Option<u64>) -> Option<f64> {

@@ -17,12 +17,69 @@ pub(super) fn opening(document: &mut Document, data: &Data) {
     if data.fact("build").is_some_and(|build| build.starts_with("debug")) {
         document.warning("The kit was built for debugging: these figures mean nothing.");
     }
-    let (all, void) = (data.runs.len(), data.runs.iter().filter(|run| !run.counts()).count());
-    document.paragraph(format!(
-        "{all} runs, {void} of them void. Everything ran on one machine, over the loopback, so only ratios within this report mean \
-         anything. Raw data: runs.csv, latencies.csv, windows.csv, contestants.csv, environment.csv beside this file."
-    ));
+    let cold = data.runs.iter().filter(|run| run.warmed_up.is_none()).count();
+    if cold > 0 {
+        document.warning(format!(
+            "{cold} of {} runs had no warm-up: programs that compile while they run, as those on a JVM do, were measured cold.",
+            data.runs.len()
+        ));
+    }
+    document.paragraph(
+        "What was asked: does a gateway that gives each request a thread of its own (blocking, as Zuul 1) serve fewer requests, serve them \
+         later, or pay more for them than one whose few threads share all requests (async)? portcullis is such a blocking gateway; its async \
+         twin is the same gateway with other input and output. Well-known gateways and no gateway at all stand beside them.",
+    );
+    document.paragraph(extent(data));
 }
+
+/// How much was measured, when and where.
+fn extent(data: &Data) -> String {
+    let (all, void) = (data.runs.len(), data.runs.iter().filter(|run| !run.counts()).count());
+    let unsettled = data.runs.iter().filter(|run| run.warmed_up == Some(false)).count();
+    let begins = || data.runs.iter().map(|run| run.started.as_str()).filter(|started| !started.is_empty());
+    let when = match (begins().min().and_then(minute), begins().max().and_then(minute)) {
+        (Some(first), Some(last)) => format!(" The first began {first}, the last {last} (UTC)."),
+        _ => String::new(),
+    };
+    let fact = |key: &str| data.fact(key).unwrap_or("not told");
+    format!(
+        "{all} runs, {void} of them void, {unsettled} with a warm-up that ended unsettled.{when} Everything ran on one machine ({} processors, \
+         {}, Linux {}), over the loopback, so only ratios within this report mean anything. Raw data: runs.csv, latencies.csv, windows.csv, \
+         contestants.csv, environment.csv beside this file.",
+        fact("processors"),
+        fact("cpu"),
+        fact("kernel")
+    )
+}
+
+/// `2026-11-30 18:20` of a timestamp.
+fn minute(timestamp: &str) -> Option<String> {
+    Some(timestamp.get(..16)?.replace('T', " "))
+}
+
+/// The words that tables and plots use.
+pub(super) fn words(document: &mut Document) {
+    document.heading(2, "How to read this");
+    document.list(WORDS.iter().map(|text| (*text).to_owned()).collect());
+}
+
+const WORDS: &[&str] = &[
+    "Cell: one load on one kind of answer. \"50 ms c200\" is 200 connections before a backend that waits 50 ms; \"50 ms x 2000/s = 100 \
+     threads\" is 2000 requests a second before the same, of which 100 are under way on average.",
+    "Run: one contestant in one cell in one round. Round: every contestant once in the cell; even rounds go backwards.",
+    "Right answer: status 2xx and a body of the right length (of wrk and ab: status 2xx, no error). All else is told by its kind.",
+    "Limits: stock is what somebody gets who writes the routes and nothing else; equalised has every limit in the path raised so that none \
+     binds but the number of threads. The two are never mixed; all values stand under \"Limits, side by side\".",
+    "direct: no gateway, the backend alone. It is the ceiling of what this machine can show.",
+    "Closed loop (wrk, ab): a connection sends its next request when it has its answer. Open loop: requests come at a given rate, whatever \
+     becomes of them; their latency counts from when each was due, so waiting for a connection counts too.",
+    "Void: a run that counts for nothing, since client or backend had no time to spare, the client was late, or counts do not add up. \
+     Each stands with its reason under \"Void runs\".",
+    "12.0 (10.0..20.0): the median of the valid rounds, the lowest and the highest. A dash: nobody told. k and M: thousands and millions.",
+    "Time limits of the clients: an open loop gives a request up 5 s after it was due, wrk after 10 s.",
+    "p99: of 100 requests, 99 took no longer. A percentile that fewer than one request of the run lies beyond is not told. CPU: \
+     processor time of the contestant with all its processes, user and kernel; for 1000 answers of any status.",
+];
 
 /// Who took part, who is missing, who does something else.
 pub(super) fn participants(document: &mut Document, data: &Data) {

@@ -3,6 +3,7 @@
 mod cost;
 mod frame;
 mod glance;
+mod load;
 mod published;
 mod ratios;
 mod scenario;
@@ -25,6 +26,7 @@ pub(crate) fn document(data: &Data, name: &str) -> Document {
     let mut document = Document::new(format!("Gateways compared: {name}"));
     frame::opening(&mut document, data);
     verdicts::in_short(&mut document, data);
+    frame::words(&mut document);
     frame::participants(&mut document, data);
     for name in scenarios(&data.runs) {
         scenario::scenario(&mut document, data, name);

@@ -3,7 +3,7 @@
 use super::{TWIN, columns, rows};
 use crate::measure::statistics::Summary;
 use crate::report::document::Table;
-use crate::report::numbers::{NOT_TOLD, short, times};
+use crate::report::numbers::{NOT_TOLD, spread, times};
 use crate::report::pairs::{Cell, DIRECT, Measure, Pairs};
 
 const NGINX: &str = "nginx";
@@ -22,7 +22,8 @@ const COLUMNS: &[&str] = &[
 
 /// The table of a scenario.
 pub(super) fn table(cells: &[Cell<'_>]) -> Table {
-    let caption = "Ratios and differences, taken inside each round: medians (lowest..highest)";
+    let caption = "Ratios and differences, taken inside each round: medians (lowest..highest). Latencies only where both answered at least 99 % \
+                   of the requests rightly";
     Table::new(caption, &columns(COLUMNS)).with(rows(cells, row)).without_untold()
 }
 
@@ -31,12 +32,17 @@ fn row(cell: &Cell<'_>, contestant: &str) -> Vec<String> {
         true => NOT_TOLD.into(),
         false => ratio(&cell.pairs(contestant, reference, measure)),
     };
+    // Refusals come early: latencies are compared only where both answered nearly everything rightly.
+    let later = |reference: &str| match [contestant, reference].iter().all(|who| cell.is_served(who)) {
+        true => to(reference, Measure::P99),
+        false => NOT_TOLD.into(),
+    };
     vec![
         to(DIRECT, Measure::Goodput),
         to(NGINX, Measure::Goodput),
         to(TWIN, Measure::Goodput),
-        to(NGINX, Measure::P99),
-        to(TWIN, Measure::P99),
+        later(NGINX),
+        later(TWIN),
         added(cell, contestant, |run| run.p50_ms),
         added(cell, contestant, |run| run.p99_ms),
         to(NGINX, Measure::Processor),
@@ -54,7 +60,7 @@ fn ratio(pairs: &Pairs) -> String {
 
 /// What a proxy adds to the backend's own latency, inside each round.
 fn added(cell: &Cell<'_>, contestant: &str, of: fn(&crate::raw::Run) -> Option<f64>) -> String {
-    if contestant == DIRECT {
+    if contestant == DIRECT || !cell.is_served(contestant) {
         return NOT_TOLD.into();
     }
     let direct = cell.valid(DIRECT);
@@ -62,5 +68,5 @@ fn added(cell: &Cell<'_>, contestant: &str, of: fn(&crate::raw::Run) -> Option<f
         let base = direct.iter().find(|base| base.round == run.round)?;
         Some(of(run)? - of(base)?)
     });
-    Summary::of(added).map_or(NOT_TOLD.into(), |added| short(added.median))
+    spread(Summary::of(added))
 }

@@ -1,6 +1,6 @@
 //! One scenario: what it asks, the author's figures, tables, verdicts, plots.
 
-use super::{cost, glance, is_quick, published, ratios, served, verdicts};
+use super::{cost, glance, is_quick, load, published, ratios, served, verdicts};
 use crate::raw::{Configuration, Data, Kind, Run};
 use crate::report::charts::{Curves, TwoSides, concurrency, crossover, latencies, over_time, parked};
 use crate::report::document::Document;
@@ -18,20 +18,25 @@ pub(super) fn scenario(document: &mut Document, data: &Data, name: &str) {
     document.heading(2, format!("{name}{}", about(name)));
     document.paragraph(loads(&cells));
     if let Some(threads) = threads(data, name) {
-        document.paragraph(format!("Threads of blocking contestants, when equalised: {threads}."));
+        document.paragraph(format!(
+            "Threads of blocking contestants, when equalised: {threads}{}.",
+            of_delays(name, &threads)
+        ));
     }
+    document.table(load::table(&cells));
     if name == CORE {
         document.table(glance::table(name, &cells, Configuration::Stock));
         document.table(glance::table(name, &cells, Configuration::Equalised));
     }
     document.table(published::table(name, &cells));
+    plots(document, data, name, &cells);
     document.heading(3, format!("{name}: verdicts"));
     document.table(verdicts::table(data, &cells));
     document.heading(3, format!("{name}: figures"));
     document.table(served::table(&cells));
     document.table(ratios::table(&cells));
     document.table(cost::table(&cells));
-    plots(document, data, name, &cells);
+    document.table(cost::worth(&cells));
 }
 
 fn all() -> Vec<scenario::Scenario> {
@@ -50,6 +55,21 @@ fn about(name: &str) -> String {
 fn threads(data: &Data, name: &str) -> Option<String> {
     let noted = data.fact(&format!("threads in {name}")).map(str::to_owned);
     noted.or_else(|| Some(all().iter().find(|scenario| scenario.name == name)?.workers()))
+}
+
+/// Which of several numbers of threads belongs to what, where the scenario has one for each of its groups.
+fn of_delays(name: &str, threads: &str) -> String {
+    let Some(scenario) = all().into_iter().find(|it| it.name == name && it.groups.len() > 1) else {
+        return String::new();
+    };
+    if scenario.workers() != threads || !threads.contains(',') {
+        return String::new();
+    }
+    let of = |group: &scenario::Group| {
+        let names: Vec<&str> = group.cells.iter().map(|cell| cell.name.as_str()).collect();
+        format!("{} in {}", group.workers, names.join(", "))
+    };
+    format!(" ({})", scenario.groups.iter().map(of).collect::<Vec<_>>().join("; "))
 }
 
 /// How requests were brought, and what may be made of it.

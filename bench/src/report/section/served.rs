@@ -8,7 +8,8 @@ use crate::report::pairs::Cell;
 
 const COLUMNS: &[&str] = &[
     "valid rounds",
-    "offered /s",
+    "offered /s, mean",
+    "answers a run",
     "right answers /s",
     "p50 ms",
     "p90 ms",
@@ -34,11 +35,12 @@ fn row(cell: &Cell<'_>, contestant: &str) -> Vec<String> {
     vec![
         format!("{} of {}", valid.len(), all.len()),
         middle(summary(&valid, |run| run.offered_per_second)),
+        middle(summary(&valid, |run| Some(run.answered() as f64))),
         of(|run| Some(run.goodput)),
         of(|run| run.p50_ms),
         of(|run| run.p90_ms),
-        of(|run| run.p99_ms),
-        of(|run| run.p999_ms),
+        of(|run| run.p99_ms.filter(|_| run.reaches(0.01))),
+        of(|run| run.p999_ms.filter(|_| run.reaches(0.001))),
         of(|run| run.max_ms),
         of(|run| run.service_p50_ms),
         of(|run| run.service_p99_ms),
@@ -55,7 +57,8 @@ pub(super) fn failures(runs: &[&Run]) -> String {
     let sum = |count: fn(&Run) -> u64| runs.iter().map(|run| count(run)).sum::<u64>();
     let failed = sum(Run::failed);
     if failed == 0 {
-        return "none".into();
+        let answered = sum(Run::answered) > 0;
+        return if answered { "none" } else { "no answer in time to be counted" }.into();
     }
     let mut refused = crate::raw::Tally::default();
     runs.iter().flat_map(|run| run.refused.iter()).for_each(|(reason, count)| refused.add(reason, count));

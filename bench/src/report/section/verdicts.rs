@@ -5,7 +5,7 @@ use crate::raw::{Data, Kind};
 use crate::report::charts::word;
 use crate::report::document::{Document, Table};
 use crate::report::numbers::percent;
-use crate::report::pairs::{Cell, Measure, cells, label, place, scenarios};
+use crate::report::pairs::{Cell, DIRECT, Measure, cells, label, place, scenarios};
 use crate::report::verdict::{Question, Standing, Verdict, judge, sentence, standing};
 
 /// Who is compared besides portcullis with everyone: blocking and asynchronous originals, and the first published question.
@@ -19,27 +19,49 @@ pub(super) fn in_short(document: &mut Document, data: &Data) {
         .into_iter()
         .flat_map(|scenario| cells(&data.runs, scenario).into_iter().map(move |cell| (scenario, cell)))
         .collect();
-    let both: Vec<_> = all.into_iter().filter(|(_, cell)| has_both(cell)).collect();
+    let both: Vec<_> = all.iter().filter(|(_, cell)| has_both(cell)).collect();
     if both.is_empty() {
         return document.paragraph("Nothing to say: the two were not measured in the same cell.");
     }
     document.paragraph(tally(both.iter().map(|(_, cell)| cell), is_quick(data)));
-    let rows = both.iter().flat_map(|(scenario, cell)| {
-        let said = judged(data, cell, (BLOCKING, TWIN)).into_iter();
-        said.map(|said| [vec![(*scenario).to_owned()], cell_names(cell), vec![said]].concat()).collect::<Vec<_>>()
+    document.table(counted(data, &all));
+    let rows = both.iter().map(|(scenario, cell)| {
+        let said = judged(data, cell, (BLOCKING, TWIN)).join(" ");
+        [vec![(*scenario).to_owned()], cell_names(cell), vec![said]].concat()
     });
     let columns = ["scenario", "cell", "limits", "verdict"];
     let caption = "portcullis and its async twin, which has the same routes, limits, rules and log";
     document.table(Table::new(caption, &columns).with(rows));
 }
 
+/// Pairs of interest, and in how many cells whom the verdict favours.
+fn counted(data: &Data, all: &[(&str, Cell<'_>)]) -> Table {
+    let ours =
+        crate::contestant::all().map(|it| (BLOCKING, it.name)).filter(|(_, other)| ![BLOCKING, DIRECT].contains(other));
+    let row = |(subject, reference): (&str, &str)| {
+        let cells = all.iter().map(|(_, cell)| cell).filter(|cell| has(cell, subject) && has(cell, reference));
+        let standings: Vec<Standing> = cells.map(|cell| stands(cell, (subject, reference), is_quick(data))).collect();
+        let count = |wanted| standings.iter().filter(|standing| **standing == wanted).count().to_string();
+        let kinds = [Standing::Subject, Standing::Reference, Standing::Neither, Standing::Open].map(count);
+        let names = format!("{} beside {}", label(subject), label(reference));
+        (!standings.is_empty()).then(|| [vec![names, standings.len().to_string()], kinds.to_vec()].concat())
+    };
+    let columns =
+        ["first beside second", "cells with both", "first better", "second better", "within noise", "no verdict"];
+    let not = if is_quick(data) { " (not a verdict)" } else { "" };
+    let caption = format!("In how many cells who is better{not}");
+    Table::new(caption, &columns).with(ours.chain(ALSO.iter().copied()).filter_map(row))
+}
+
+/// Whom the verdict on the measure that fits the load favours.
+fn stands(cell: &Cell<'_>, (subject, reference): (&str, &str), quick: bool) -> Standing {
+    let measure = cell.measure(subject, reference);
+    standing(measure, &judge(&cell.pairs(subject, reference, measure), quick))
+}
+
 /// In how many cells whom the verdict favours.
 fn tally<'c, 'a: 'c>(cells: impl Iterator<Item = &'c Cell<'a>>, quick: bool) -> String {
-    let stands = |cell: &Cell<'_>| {
-        let measure = cell.measure(BLOCKING, TWIN);
-        standing(measure, &judge(&cell.pairs(BLOCKING, TWIN, measure), quick))
-    };
-    let standings: Vec<Standing> = cells.map(stands).collect();
+    let standings: Vec<Standing> = cells.map(|cell| stands(cell, (BLOCKING, TWIN), quick)).collect();
     let count = |wanted| standings.iter().filter(|standing| **standing == wanted).count();
     format!(
         "{}Of {} cells that have both, portcullis is better in {}, its async twin in {}; {} are within noise, {} have no verdict. What \
@@ -54,8 +76,11 @@ fn tally<'c, 'a: 'c>(cells: impl Iterator<Item = &'c Cell<'a>>, quick: bool) -> 
 }
 
 fn has_both(cell: &Cell<'_>) -> bool {
-    let contestants = cell.contestants();
-    contestants.contains(&BLOCKING) && contestants.contains(&TWIN)
+    has(cell, BLOCKING) && has(cell, TWIN)
+}
+
+fn has(cell: &Cell<'_>, contestant: &str) -> bool {
+    cell.contestants().contains(&contestant)
 }
 
 fn cell_names(cell: &Cell<'_>) -> Vec<String> {
@@ -65,7 +90,7 @@ fn cell_names(cell: &Cell<'_>) -> Vec<String> {
 /// The table of a scenario.
 pub(super) fn table(data: &Data, cells: &[Cell<'_>]) -> Table {
     let rows = cells.iter().flat_map(|cell| {
-        let pairs = questions(cell).into_iter().flat_map(|pair| judged(data, cell, pair));
+        let pairs = questions(cell).into_iter().map(|pair| judged(data, cell, pair).join(" "));
         pairs.map(|said| [cell_names(cell), vec![said]].concat()).collect::<Vec<_>>()
     });
     Table::new("Verdicts", &["cell", "limits", "verdict"]).with(rows.collect::<Vec<_>>())

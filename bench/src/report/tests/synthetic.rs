@@ -132,6 +132,8 @@ fn overload(data: &mut Data, round: u32) {
         data.runs.push(Run {
             kind: Kind::Open,
             offered_per_second: Some(1000.0),
+            scheduled: Some(1250),
+            unsent: 250,
             goodput: 900.0,
             recovery_ms: Some(250.0),
             ..run("overload", "50 %, 150 %, 50 %", contestant, round)
