@@ -63,8 +63,7 @@ impl<'a> Session<'a> {
     /// Runs all tasks.
     pub(crate) fn run(mut self, tasks: &[Task<'a>]) -> io::Result<()> {
         environment::facts().iter().try_for_each(|(key, value)| self.results.fact(key, value))?;
-        self.results.fact("seed", &self.effort.seed.to_string())?;
-        self.results.fact("rounds", &self.effort.rounds().to_string())?;
+        self.effort.facts().iter().try_for_each(|(key, value)| self.results.fact(key, value))?;
         let first = if open::may_come_first()? { "raised" } else { "as all others': raising it is not allowed here" };
         self.results.fact("priority of the open loop", first)?;
         let verdict = if self.effort.quick { "none: one round of short cells" } else { "as the data allow" };
