@@ -129,6 +129,24 @@ fn a_group_may_be_for_some_only() {
 }
 
 #[test]
+fn core_has_few_connections_of_everybody_and_the_steps_between_of_some() {
+    let everybodys = ["static c10", "static c200", "static c1000", "50 ms c200", "50 ms c1000"];
+    let between = ["50 ms c100", "50 ms c250", "50 ms c500"];
+    for effort in [Effort::QUICK, Effort::ALL] {
+        let scenarios: Vec<Scenario> = scenario::all(&effort).into_iter().filter(|it| it.name == "core").collect();
+        let tasks = tasks(&scenarios, &everybody(), None, &effort);
+        let has = |contestant: &str, cell: &str| {
+            tasks.iter().any(|task| task.contestant == contestant && task.cells.iter().any(|it| it.name == cell))
+        };
+        for contestant in everybody() {
+            assert!(everybodys.iter().all(|cell| has(contestant, cell)), "{contestant}");
+            let is_drawn = ["direct", "nginx", "portcullis", "twin"].contains(&contestant);
+            assert!(between.iter().all(|cell| has(contestant, cell) == is_drawn), "{contestant}");
+        }
+    }
+}
+
+#[test]
 fn times_are_told_in_words() {
     let table = [(20, "20 s"), (200, "3 min 20 s"), (3900, "1 h 5 min")];
     for (seconds, words) in table {

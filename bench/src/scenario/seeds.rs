@@ -13,10 +13,10 @@ pub(super) fn seed0(effort: &Effort) -> Scenario {
         load: Load::Wrk { threads: 8, connections: 200 },
         seconds,
     };
-    let thirty = effort.lasting(2.0, 30.0);
+    let thirty = effort.lasting(1.0, 30.0);
     let names = ["30 s, first", "30 s, second", "30 s, third"];
     let mut cells: Vec<Cell> = names.map(|name| cell(name, thirty)).into();
-    cells.push(cell("300 s", effort.lasting(2.0, 300.0)));
+    cells.push(cell("300 s", effort.lasting(1.0, 300.0)));
     Scenario {
         name: "seed0",
         about: "wrk -t8 -c200 -d30s three times and -d300s once; direct and proxied",
@@ -35,9 +35,11 @@ pub(super) fn seed1(effort: &Effort) -> Scenario {
         seconds: effort.lasting(1.0, 10.0),
     };
     const CONNECTIONS: &[u64] = &[100, 250, 500, 1000];
-    let empty: &[u64] = effort.choose(&[100, 1000], CONNECTIONS);
-    let mut cells: Vec<Cell> = empty.iter().map(|connections| cell("empty", Target::LIST, *connections)).collect();
-    cells.extend(CONNECTIONS.iter().map(|connections| cell("50 ms", Target::after(50), *connections)));
+    // In a glance `core` has those between, equalised.
+    let connections: &[u64] = effort.choose(&[100, 1000], CONNECTIONS);
+    let mut cells: Vec<Cell> =
+        connections.iter().map(|connections| cell("empty", Target::LIST, *connections)).collect();
+    cells.extend(connections.iter().map(|connections| cell("50 ms", Target::after(50), *connections)));
     Scenario {
         name: "seed1",
         about: "100 to 1000 connections, empty and 50 ms; stock is the author's default, equalised the optimised one",
