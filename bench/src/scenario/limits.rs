@@ -105,7 +105,7 @@ pub(super) fn tail(effort: &Effort) -> Scenario {
 
 /// Sizes of bodies, in both directions.
 pub(super) fn bodies(effort: &Effort) -> Scenario {
-    let seconds = effort.lasting(2.0, 10.0);
+    let seconds = effort.lasting(1.0, 10.0);
     let sizes = [(100, "0.1 kB"), (10_000, "10 kB"), (100_000, "100 kB")];
     let mut cells: Vec<Cell> = sizes
         .map(|(bytes, name)| Cell {
