@@ -38,6 +38,12 @@ pub(crate) struct Options {
     /// The most windows of each warm-up; 0 for none.
     #[arg(long)]
     warm_up: Option<u32>,
+    /// The length of each window of a warm-up, in whole seconds: two by default, one in `quick`.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    window: Option<u32>,
+    /// Everybody in core alone, the other scenarios for direct, portcullis, its twin and nginx; `quick` is always so.
+    #[arg(long)]
+    narrow: bool,
     /// Of arrivals and of heavy-tailed delays.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -74,7 +80,8 @@ pub(crate) fn all(options: &Options) -> io::Result<()> {
 
 impl Options {
     fn effort(&self, base: Effort) -> Effort {
-        Effort { seconds: self.seconds, rounds: self.rounds, warm_up: self.warm_up, seed: self.seed, ..base }
+        let Self { seconds, rounds, warm_up, window, narrow, seed, .. } = *self;
+        Effort { seconds, rounds, warm_up, window, narrow, seed, ..base }
     }
 }
 

@@ -131,8 +131,8 @@ pub(crate) const ANSWERS: &[Answer] = &[
     row(
         "B18",
         "Features differ.",
-        "portcullis and its twin are asked the same requests before they are measured; a difference is printed as not like for like.",
-        "Others are looked at by hand: their limits and files are printed.",
+        "portcullis and its twin are asked the same requests before each scenario, routes, limits and failures included; each other is asked what any reverse proxy understands, at each start (in `quick` at the first), and held against portcullis. A difference is printed as not like for like, and named beside the verdict.",
+        "What others do at their limits is not compared: those are printed.",
     ),
     row(
         "B19",

@@ -10,6 +10,9 @@ const NATIVE_START: Duration = Duration::from_millis(500);
 const JVM_START: Duration = Duration::from_secs(7);
 const AROUND: Duration = Duration::from_millis(300);
 
+/// How long a JVM that was just started takes to be held against portcullis; others take no more than part of their start.
+const PROBED: Duration = Duration::from_secs(2);
+
 /// How long portcullis and its twin are compared before each scenario, or once in a glance.
 const PARITY: Duration = Duration::from_secs(4);
 
@@ -120,8 +123,7 @@ fn gathered<'a>(mut tasks: Vec<Task<'a>>, contestants: &[&'static str]) -> Vec<T
 
 /// How long the task takes at most, as far as its warm-up goes; `first` says whether its process is new.
 pub(crate) fn lasts(task: &Task<'_>, effort: &Effort, first: bool) -> Duration {
-    let is_java = ["zuul", "gateway-"].iter().any(|prefix| task.contestant.starts_with(prefix));
-    let start = if is_java { JVM_START } else { NATIVE_START };
+    let start = if is_java(task) { JVM_START } else { NATIVE_START };
     let cell = |(n, cell): (usize, &Cell)| {
         let patience = effort.patience(first && n == 0);
         cell.lasts() + patience.window * patience.most + AROUND
@@ -130,15 +132,22 @@ pub(crate) fn lasts(task: &Task<'_>, effort: &Effort, first: bool) -> Duration {
     if first { start + cells } else { cells }
 }
 
+fn is_java(task: &Task<'_>) -> bool {
+    ["zuul", "gateway-"].iter().any(|prefix| task.contestant.starts_with(prefix))
+}
+
 /// How long each of the tasks takes.
 pub(crate) fn durations(tasks: &[Task<'_>], effort: &Effort) -> Vec<Duration> {
     let first = |n: usize| n == 0 || !effort.quick || !tasks[n].shares_process_with(&tasks[n - 1]);
     let of_twin = |task: &Task<'_>| task.contestant == "twin";
     let same = |a: &Task<'_>, b: &Task<'_>| effort.quick || a.scenario.name == b.scenario.name;
     let compares = |n: usize| of_twin(&tasks[n]) && !tasks[..n].iter().any(|it| of_twin(it) && same(it, &tasks[n]));
-    let all = (0..tasks.len())
-        .map(|n| lasts(&tasks[n], effort, first(n)) + if compares(n) { PARITY } else { Duration::ZERO });
-    all.collect()
+    let who = |task: &Task<'_>| (task.contestant, task.configuration);
+    let is_new = |n: usize| !effort.quick || !tasks[..n].iter().any(|it| who(it) == who(&tasks[n]));
+    let probed = |n: usize| is_java(&tasks[n]) && first(n) && is_new(n);
+    let if_so = |so: bool, time| if so { time } else { Duration::ZERO };
+    let lasts = |n: usize| lasts(&tasks[n], effort, first(n)) + if_so(compares(n), PARITY) + if_so(probed(n), PROBED);
+    (0..tasks.len()).map(lasts).collect()
 }
 
 /// `1 h 5 min`, `3 min 20 s`, `20 s`.

@@ -7,7 +7,7 @@ use crate::contestant::{self, Scratch, Setup, Started};
 use crate::load::open;
 use crate::measure::environment;
 use crate::measure::run::{Measured, Site, measure};
-use crate::parity;
+use crate::parity::Peers;
 use crate::plan::{Task, durations, in_words};
 use crate::raw::{Configuration, Participant, Results, Run};
 use crate::scenario::{Cell, Effort};
@@ -18,6 +18,8 @@ use std::collections::HashSet;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
+
+mod alike;
 
 /// What is needed for it.
 pub(crate) struct Session<'a> {
@@ -33,6 +35,8 @@ pub(crate) struct Session<'a> {
     compared: HashSet<&'static str>,
     /// How the pair differs, by the last comparison.
     parity: String,
+    /// What the others are held against.
+    peers: Peers,
 }
 
 /// A contestant that runs, before a backend of its own.
@@ -57,14 +61,14 @@ impl<'a> Session<'a> {
             noted: HashSet::new(),
             compared: HashSet::new(),
             parity: String::new(),
+            peers: Peers::start()?,
         })
     }
 
     /// Runs all tasks.
     pub(crate) fn run(mut self, tasks: &[Task<'a>]) -> io::Result<()> {
         environment::facts().iter().try_for_each(|(key, value)| self.results.fact(key, value))?;
-        self.results.fact("seed", &self.effort.seed.to_string())?;
-        self.results.fact("rounds", &self.effort.rounds().to_string())?;
+        self.effort.facts().iter().try_for_each(|(key, value)| self.results.fact(key, value))?;
         let first = if open::may_come_first()? { "raised" } else { "as all others': raising it is not allowed here" };
         self.results.fact("priority of the open loop", first)?;
         let verdict = if self.effort.quick { "none: one round of short cells" } else { "as the data allow" };
@@ -96,7 +100,7 @@ impl<'a> Session<'a> {
                 Err(error) => {
                     self.stop.check()?;
                     self.say(&format!("{}, {:?}: {error}", task.contestant, task.configuration));
-                    return self.note(task, &[], &error.to_string());
+                    return self.note(task, &[], &error.to_string(), None);
                 }
             }
         }
@@ -106,15 +110,23 @@ impl<'a> Session<'a> {
     fn start(&mut self, task: &Task<'a>) -> io::Result<Live<'a>> {
         let contestant = contestant::named(task.contestant).ok_or_else(|| io::Error::other("no such contestant"))?;
         let (backend, backend_address) = backend(self.effort.seed)?;
-        let started = contestant.start(&setup(task, backend_address), &self.scratch)?;
-        self.note(task, &started.limits, "")?;
+        let setup = setup(task, backend_address, self.peers.recorder());
+        let started = contestant.start(&setup, &self.scratch)?;
+        let parity = self.look_at(task, &setup, started.address)?;
+        self.note(task, &started.limits, "", parity)?;
         Ok(Live { task: *task, started, backend, backend_address, is_warm: false })
     }
 
-    /// Notes the contestant's limits, or why it is missing, once for each configuration.
-    fn note(&mut self, task: &Task<'a>, limits: &[contestant::Limit], missing: &str) -> io::Result<()> {
+    /// Notes the contestant's limits, or why it is missing, once for each configuration, and whatever `parity` has to say.
+    fn note(
+        &mut self,
+        task: &Task<'a>,
+        limits: &[contestant::Limit],
+        missing: &str,
+        parity: Option<String>,
+    ) -> io::Result<()> {
         if !self.noted.insert((task.contestant, task.configuration)) {
-            return Ok(());
+            return self.note_later(task, parity);
         }
         let own = |told| if told { "" } else { " (its own)" };
         let lines =
@@ -129,27 +141,8 @@ impl<'a> Session<'a> {
             version: environment::version_of(task.contestant),
             limits,
             missing: missing.into(),
-            parity: if task.contestant == "twin" { self.parity.clone() } else { String::new() },
+            parity: if task.contestant == "twin" { self.parity.clone() } else { parity.unwrap_or_default() },
         })
-    }
-
-    /// Whether portcullis and its twin still do the same, before each scenario that has the twin.
-    fn compare_pair(&mut self, task: &Task<'a>) -> io::Result<()> {
-        let scenario = if self.effort.quick { "everything" } else { task.scenario.name };
-        if task.contestant != "twin" || !self.compared.insert(scenario) {
-            return Ok(());
-        }
-        let (is_alike, verdict) = match parity::of_twin() {
-            Ok(differences) => (differences.is_empty(), parity::verdict(&differences).join("\n")),
-            Err(error) => (false, format!("not like for like: could not be compared: {error}")),
-        };
-        self.stop.check()?;
-        // Differences may be many; all of them stand in the environment's facts.
-        let told: Vec<&str> = verdict.lines().take(6).collect();
-        self.say(&format!("portcullis and twin, before {scenario}: {}", told.join("\n")));
-        self.results.fact(&format!("parity before {scenario}"), &verdict)?;
-        self.parity = if is_alike { String::new() } else { verdict };
-        Ok(())
     }
 
     fn cell(&mut self, task: &Task<'a>, cell: &Cell) -> io::Result<()> {
@@ -191,7 +184,7 @@ impl<'a> Session<'a> {
 }
 
 /// What the contestant is told for the task.
-fn setup(task: &Task<'_>, backend: SocketAddr) -> Setup {
+fn setup(task: &Task<'_>, backend: SocketAddr, recorder: SocketAddr) -> Setup {
     let route = |name: &&str| contestant::Route { name: (*name).to_owned(), servers: vec![backend] };
     let mut overrides = task.group.overrides.clone();
     if is_ours(task.contestant) {
@@ -204,6 +197,7 @@ fn setup(task: &Task<'_>, backend: SocketAddr) -> Setup {
             Configuration::Stock => contestant::Configuration::Stock,
             Configuration::Equalised => contestant::Configuration::Equalised,
         },
+        recorder: Some(recorder),
         overrides,
     }
 }

@@ -51,11 +51,11 @@ fn configuration(launch: &Launch<'_>, address: SocketAddr) -> String {
     let section = |name: &str| lines(launch.limits, name, "  ", "\n");
     let mut text = format!("global\n{}defaults\n  mode http\n{}", section("global."), section("defaults."));
     let _ = writeln!(text, "frontend clients\n  bind {address}");
-    for route in &launch.setup.routes {
+    for route in launch.routes() {
         let _ = writeln!(text, "  use_backend {0} if {{ path_beg /{0} }}", route.name);
     }
     let options = lines(launch.limits, "server.", " ", "");
-    for route in &launch.setup.routes {
+    for route in launch.routes() {
         let _ = writeln!(text, "backend {}", route.name);
         for (number, server) in route.servers.iter().enumerate() {
             let _ = writeln!(text, "  server s{number} {server}{options}");

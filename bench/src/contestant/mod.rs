@@ -74,6 +74,8 @@ pub(crate) struct Setup {
     /// Threads of blocking contestants, when equalised.
     pub(crate) workers: usize,
     pub(crate) configuration: Configuration,
+    /// Where `/plain/**` leads besides, for the probes of [`crate::parity`]: with no limits of its own, and never under load.
+    pub(crate) recorder: Option<SocketAddr>,
     /// Further keys, as the contestant itself spells them (`zuul.semaphore.max-semaphores`, nginx's `worker_processes`); they win.
     pub(crate) overrides: Vec<(String, String)>,
 }
@@ -82,7 +84,13 @@ impl Setup {
     /// `/product/**` before one backend, equalised, with 200 threads.
     pub(crate) fn new(backend: SocketAddr) -> Self {
         let product = Route { name: "product".into(), servers: vec![backend] };
-        Self { routes: vec![product], workers: 200, configuration: Configuration::Equalised, overrides: Vec::new() }
+        Self {
+            routes: vec![product],
+            workers: 200,
+            configuration: Configuration::Equalised,
+            recorder: None,
+            overrides: Vec::new(),
+        }
     }
 }
 
@@ -133,6 +141,12 @@ pub(crate) struct Launch<'a> {
 }
 
 impl Launch<'_> {
+    /// Everything that it leads to.
+    fn routes(&self) -> Vec<Route> {
+        let probes = self.setup.recorder.map(|recorder| Route { name: "plain".into(), servers: vec![recorder] });
+        self.setup.routes.iter().cloned().chain(probes).collect()
+    }
+
     /// A folder of this start's own.
     fn folder(&self) -> io::Result<PathBuf> {
         let folder = self.scratch.path().join(self.name);

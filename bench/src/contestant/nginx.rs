@@ -53,7 +53,7 @@ fn configuration(launch: &Launch<'_>, folder: &Path, address: SocketAddr) -> Str
     text += &told(Place::Http, "\n");
     let upstream = told(Place::Upstream, " ");
     let mut locations = String::new();
-    for route in &launch.setup.routes {
+    for route in launch.routes() {
         let servers: String = route.servers.iter().map(|server| format!("server {server}; ")).collect();
         let name = &route.name;
         let _ = writeln!(text, "upstream {name} {{ {servers}{upstream} }}");

@@ -112,7 +112,7 @@ fn run(launch: &Launch<'_>, project: &str, javas: (u32, u32)) -> io::Result<List
 /// Writes `application.properties`: the address, the routes in the dialect of `routes`, and every limit that is told.
 pub(super) fn write_properties(launch: &Launch<'_>, routes: &str, address: SocketAddr) -> io::Result<PathBuf> {
     let mut text = format!("server.port={}\nserver.address={}\n", address.port(), address.ip());
-    for (number, route) in launch.setup.routes.iter().enumerate() {
+    for (number, route) in launch.routes().iter().enumerate() {
         text += &match routes {
             "services" => service(route),
             "urls" => url(route),

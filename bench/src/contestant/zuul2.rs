@@ -31,7 +31,7 @@ const PER_PROCESSOR: Told = Told::Default("one per processor");
 
 fn run(launch: &Launch<'_>) -> io::Result<Listening> {
     java::run(launch, "zuul2", (17, 25), |address| {
-        let routes = launch.setup.routes.iter().map(|route| {
+        let routes = launch.routes().into_iter().map(|route| {
             let servers: Vec<String> = route.servers.iter().map(ToString::to_string).collect();
             format!("{}={}", route.name, servers.join(",")).into()
         });

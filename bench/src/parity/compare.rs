@@ -11,7 +11,7 @@ use std::fmt;
 const OF_TIME: [&str; 2] = ["date", "retry-after"];
 
 /// Which of the two messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// What the client got.
     Answer,

@@ -3,14 +3,17 @@
 //! run, and every difference is named in the report.
 //!
 //! Compared are status, field names (without case), values, and decoded bodies; not the values of `Date`, `Retry-After` and timestamps, nor
-//! the order of fields. Any gateway that can be told to lead to [`Bench::backend`] can be looked at, not only ours.
+//! the order of fields. Any gateway that can be told to lead to [`Bench::backend`] can be looked at, not only ours: [`peers`] does, with
+//! what any reverse proxy understands.
 
 mod ask;
 mod compare;
+mod peers;
 mod probe;
 mod recorder;
 
 pub use compare::{Difference, Place};
+pub(crate) use peers::{Peers, REFERENCE, verdict as verdict_in_kinds};
 pub use probe::{Probe, Scope, probes};
 
 use crate::child::{Output, Running};

@@ -28,6 +28,43 @@ fn a_verdict_takes_hours_and_can_be_shortened() {
 }
 
 #[test]
+fn a_narrow_verdict_has_everybody_in_core_and_a_glances_contestants_elsewhere() {
+    let parties = |effort: &Effort, scenario: &str| -> Vec<&str> {
+        let scenarios = scenario::all(effort);
+        let tasks = tasks(&scenarios, &everybody(), None, effort);
+        let there = |name: &&str| tasks.iter().any(|it| it.scenario.name == scenario && it.contestant == *name);
+        everybody().into_iter().filter(there).collect()
+    };
+    let narrow = Effort { narrow: true, ..Effort::ALL };
+    assert_eq!(parties(&narrow, "core"), everybody());
+    for scenario in scenario::all(&narrow).into_iter().map(|it| it.name).filter(|name| *name != "core") {
+        // No proxy is left out of a glance alone.
+        let is_direct = |name: &&str| *name == "direct";
+        let others: Vec<_> = parties(&narrow, scenario).into_iter().filter(|name| !is_direct(name)).collect();
+        assert_eq!(others, parties(&Effort::QUICK, scenario), "{scenario}");
+        let directs = [narrow, Effort::ALL].map(|effort| parties(&effort, scenario).iter().any(is_direct));
+        assert_eq!(directs[0], directs[1], "{scenario}");
+    }
+}
+
+#[test]
+fn each_choice_makes_the_plan_shorter() {
+    let whole = total(&Effort::ALL);
+    let table = [
+        ("narrow", Effort { narrow: true, ..Effort::ALL }),
+        ("window", Effort { window: Some(1), ..Effort::ALL }),
+        ("warm-up", Effort { warm_up: Some(2), ..Effort::ALL }),
+        ("seconds", Effort { seconds: Some(3.0), ..Effort::ALL }),
+    ];
+    for (choice, effort) in table {
+        assert!(total(&effort) < whole, "{choice}");
+    }
+    assert_eq!(total(&Effort { narrow: true, ..Effort::QUICK }), total(&Effort::QUICK), "a glance is narrow");
+    assert_eq!(total(&Effort { window: Some(2), ..Effort::ALL }), whole, "as by default");
+    assert!(total(&Effort { window: Some(2), ..Effort::QUICK }) > total(&Effort::QUICK));
+}
+
+#[test]
 fn rounds_go_forwards_and_backwards() {
     let effort = Effort { rounds: Some(2), ..Effort::ALL };
     let scenarios: Vec<Scenario> = scenario::all(&effort).into_iter().filter(|it| it.name == "tail").collect();
@@ -89,6 +126,24 @@ fn a_group_may_be_for_some_only() {
     let nginx = |task: &&Task<'_>| task.group.cells[0].name.starts_with("nginx,");
     assert!(tasks.iter().filter(nginx).count() > 0);
     assert!(tasks.iter().filter(nginx).all(|task| task.contestant == "nginx"));
+}
+
+#[test]
+fn core_has_few_connections_of_everybody_and_the_steps_between_of_some() {
+    let everybodys = ["static c10", "static c200", "static c1000", "50 ms c200", "50 ms c1000"];
+    let between = ["50 ms c100", "50 ms c250", "50 ms c500"];
+    for effort in [Effort::QUICK, Effort::ALL] {
+        let scenarios: Vec<Scenario> = scenario::all(&effort).into_iter().filter(|it| it.name == "core").collect();
+        let tasks = tasks(&scenarios, &everybody(), None, &effort);
+        let has = |contestant: &str, cell: &str| {
+            tasks.iter().any(|task| task.contestant == contestant && task.cells.iter().any(|it| it.name == cell))
+        };
+        for contestant in everybody() {
+            assert!(everybodys.iter().all(|cell| has(contestant, cell)), "{contestant}");
+            let is_drawn = ["direct", "nginx", "portcullis", "twin"].contains(&contestant);
+            assert!(between.iter().all(|cell| has(contestant, cell) == is_drawn), "{contestant}");
+        }
+    }
 }
 
 #[test]

@@ -65,7 +65,7 @@ pub(crate) struct Participant {
     pub(crate) limits: String,
     /// Why it is missing, and how to get it; empty when it took part.
     pub(crate) missing: String,
-    /// How it differs from portcullis in what it does: empty when like for like, or never compared.
+    /// How it differs from portcullis in what it does, or that it does not; empty when never compared, and for the twin when like for like.
     pub(crate) parity: String,
 }
 

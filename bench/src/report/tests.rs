@@ -69,6 +69,19 @@ fn differences_stand_beside_the_verdict() {
     assert_says(&page, "chunked: answer: status: portcullis &quot;200&quot;");
     data.participants.iter_mut().filter(|it| it.contestant == "nginx").for_each(|it| it.parity = "no X-Gateway".into());
     assert_says(&pages(&data).0, "Not like for like: nginx: no X-Gateway.");
+    let kinds = "not like for like: 2 kinds of differences in 23 requests\n  GET: answer: a\n  PUT: answer: b";
+    data.participants.iter_mut().filter(|it| it.contestant == "nginx").for_each(|it| it.parity = kinds.into());
+    let text = pages(&data).0;
+    assert_says(&text, "nginx: 2 kinds of differences in 23 requests, the first: GET: answer: a.");
+    assert_says(
+        &text,
+        "| nginx, equalised, beside portcullis | not like for like: 2 kinds of differences in 23 requests;",
+    );
+    let alike = "like for like in 23 requests";
+    data.participants.iter_mut().filter(|it| it.contestant == "nginx").for_each(|it| it.parity = alike.into());
+    let text = pages(&data).0;
+    assert!(!text.contains("Not like for like: nginx"));
+    assert_says(&text, "| nginx, equalised, beside portcullis | like for like in 23 requests |");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The first look at everybody: empty answers and 50 ms, few connections and many.
 
-use super::{Cell, EVERYONE, Effort, Group, Load, Scenario, Target};
+use super::{Cell, EVERYONE, Effort, Group, Load, NARROW, Scenario, Target};
 
 /// Threads of blocking contestants where nothing waits: Tomcat's default.
 const FEW: usize = 200;
@@ -15,11 +15,16 @@ pub(super) fn core(effort: &Effort) -> Scenario {
         seconds: effort.lasting(2.0, 10.0),
     };
     let at_once = [10, 200, 1000].map(|connections| cell("static", Target::LIST, connections));
-    let delayed = [200, 1000].map(|connections| cell("50 ms", Target::after(50), connections));
+    let delayed = |connections| cell("50 ms", Target::after(50), connections);
     Scenario {
         name: "core",
         about: "capacity probes: everybody, empty and 50 ms, few and many connections",
         contestants: EVERYONE,
-        groups: vec![Group::new(FEW, at_once.into()), Group::new(MANY, delayed.into())],
+        groups: vec![
+            Group::new(FEW, at_once.into()),
+            Group::new(MANY, [200, 1000].map(delayed).into()),
+            // The steps between, for those whose curve is drawn in a glance too.
+            Group { only: NARROW, ..Group::new(MANY, [100, 250, 500].map(delayed).into()) },
+        ],
     }
 }

@@ -14,13 +14,18 @@ pub(crate) struct Effort {
     pub(crate) rounds: Option<u32>,
     /// The most windows of a warm-up, instead of its own; 0 for none.
     pub(crate) warm_up: Option<u32>,
+    /// The whole seconds of each window of a warm-up, instead of one or two.
+    pub(crate) window: Option<u32>,
+    /// Everybody in `core` alone; in the other scenarios those that a glance has, and no proxy.
+    pub(crate) narrow: bool,
     /// Of arrivals and of heavy-tailed delays.
     pub(crate) seed: u64,
 }
 
 impl Effort {
     /// A glance.
-    pub(crate) const QUICK: Self = Self { quick: true, seconds: None, rounds: None, warm_up: None, seed: 1 };
+    pub(crate) const QUICK: Self =
+        Self { quick: true, seconds: None, rounds: None, warm_up: None, window: None, narrow: false, seed: 1 };
     /// For a verdict.
     pub(crate) const ALL: Self = Self { quick: false, ..Self::QUICK };
 
@@ -47,6 +52,31 @@ impl Effort {
             (false, true) => (2, 8),
             (false, false) => (2, 3),
         };
+        let window = self.window.map_or(window, u64::from);
         Patience { window: Duration::from_secs(window), most: self.warm_up.unwrap_or(most) }
+    }
+
+    /// Whether the Java originals, and variants of ours, take part in `core` alone.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.quick || self.narrow
+    }
+
+    /// What was chosen, as facts beside the results.
+    pub(crate) fn facts(&self) -> [(&'static str, String); 5] {
+        let (first, later) = (self.patience(true), self.patience(false));
+        let warm_up = format!(
+            "windows of {} s: at most {} for the first cell of a process, {} for each later one",
+            first.window.as_secs(),
+            first.most,
+            later.most
+        );
+        let who = if self.is_narrow() { "few: the Java originals are in core alone" } else { "Java originals too" };
+        [
+            ("seed", self.seed.to_string()),
+            ("rounds", self.rounds().to_string()),
+            ("seconds of a cell", self.seconds.map_or("each its own".into(), |seconds| seconds.to_string())),
+            ("warm-up", warm_up),
+            ("contestants besides core's", who.into()),
+        ]
     }
 }

@@ -1,6 +1,6 @@
 //! Where limits bind: threads, connections, memory, and what happens past them. All of these are open loops, but for `bodies`.
 
-use super::{BOTH, Beside, Cell, EQUALISED, Effort, Group, Load, ORIGINALS, Open, QUICK, Scenario, Target};
+use super::{BOTH, Beside, Cell, EQUALISED, Effort, Group, Load, Open, Scenario, Target, parties};
 
 /// Threads of blocking contestants, so that rate x delay can cross them on one machine.
 const THREADS: usize = 200;
@@ -38,7 +38,7 @@ pub(super) fn sweep(effort: &Effort) -> Scenario {
     Scenario {
         name: "sweep",
         about: "offered rate x backend delay across the number of threads (200): where a thread for each request stops paying",
-        contestants: effort.choose(QUICK, ORIGINALS),
+        contestants: parties(effort),
         groups: vec![Group::new(THREADS, cells.collect())],
     }
 }
@@ -55,7 +55,7 @@ pub(super) fn idle(effort: &Effort) -> Scenario {
     Scenario {
         name: "idle",
         about: "0 to 10,000 parked connections: threads, memory, and the latency of 100 requests a second beside them",
-        contestants: effort.choose(QUICK, ORIGINALS),
+        contestants: parties(effort),
         groups: vec![Group { fresh: true, ..Group::new(THREADS, parked.iter().map(cell).collect()) }],
     }
 }
@@ -78,7 +78,7 @@ pub(super) fn isolation(effort: &Effort) -> Scenario {
     Scenario {
         name: "isolation",
         about: "one slow service beside a fast one: whether the slow one's requests take the fast one's threads",
-        contestants: effort.choose(QUICK, ORIGINALS),
+        contestants: parties(effort),
         groups: vec![Group { configurations: BOTH, services: &["product", "slow"], ..Group::new(THREADS, cells) }],
     }
 }
@@ -98,14 +98,14 @@ pub(super) fn tail(effort: &Effort) -> Scenario {
     Scenario {
         name: "tail",
         about: "a backend whose delays have a heavy tail (Pareto, shape 1.5, cut at a hundred times the mean)",
-        contestants: effort.choose(QUICK, ORIGINALS),
+        contestants: parties(effort),
         groups: vec![Group::new(THREADS, parts.iter().map(|part| cell(*part)).collect())],
     }
 }
 
 /// Sizes of bodies, in both directions.
 pub(super) fn bodies(effort: &Effort) -> Scenario {
-    let seconds = effort.lasting(2.0, 10.0);
+    let seconds = effort.lasting(1.0, 10.0);
     let sizes = [(100, "0.1 kB"), (10_000, "10 kB"), (100_000, "100 kB")];
     let mut cells: Vec<Cell> = sizes
         .map(|(bytes, name)| Cell {
@@ -124,7 +124,7 @@ pub(super) fn bodies(effort: &Effort) -> Scenario {
     Scenario {
         name: "bodies",
         about: "bodies of 0.1, 10 and 100 kB down (capacity probes), 100 kB up at a constant rate",
-        contestants: effort.choose(QUICK, ORIGINALS),
+        contestants: parties(effort),
         groups: vec![Group::new(THREADS, cells)],
     }
 }
@@ -142,7 +142,7 @@ pub(super) fn overload(effort: &Effort) -> Scenario {
     Scenario {
         name: "overload",
         about: "past the knee of 200 threads and back: goodput, refusals, and how long until goodput is back",
-        contestants: effort.choose(QUICK, ORIGINALS),
+        contestants: parties(effort),
         groups: vec![Group { configurations: effort.choose(EQUALISED, BOTH), ..Group::new(THREADS, vec![cell]) }],
     }
 }

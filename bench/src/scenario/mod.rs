@@ -91,11 +91,22 @@ const BOTH: &[Configuration] = &[Configuration::Stock, Configuration::Equalised]
 /// Every contestant that there is.
 const EVERYONE: &[&str] = &[];
 
-/// Who takes part in all but `core` when time is short: a thread for each request, the same gateway without, and a well-known one.
-const QUICK: &[&str] = &["nginx", "portcullis", "twin"];
-
-/// Them, no proxy as the base line, and the Java originals that the published comparisons were about.
+/// Who takes part in all but `core` for a verdict: those below, and the Java originals that the published comparisons were about.
 const ORIGINALS: &[&str] = &["direct", "nginx", "portcullis", "twin", "zuul1", "gateway-webflux"];
+
+/// When the measurement is a narrow one: those below, and no proxy as the base line.
+const NARROW: &[&str] = ORIGINALS.split_at(4).0;
+
+/// In a glance: a thread for each request, the same gateway without, and a well-known one.
+const QUICK: &[&str] = NARROW.split_at(1).1;
+
+/// Who takes part in all but `core`; `seed3` adds to them.
+fn parties(effort: &Effort) -> &'static [&'static str] {
+    match effort.is_narrow() {
+        true => effort.choose(QUICK, NARROW),
+        false => ORIGINALS,
+    }
+}
 
 type Maker = fn(&Effort) -> Scenario;
 

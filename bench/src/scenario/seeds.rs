@@ -1,6 +1,6 @@
 //! Four published comparisons, repeated: the same tools with the same arguments. What their authors measured is in [`super::published`].
 
-use super::{BOTH, Cell, EQUALISED, Effort, Group, Load, ORIGINALS, QUICK, Scenario, Target};
+use super::{BOTH, Cell, EQUALISED, Effort, Group, Load, Scenario, Target, parties};
 
 /// Tomcat's default, and the first comparison's explicit choice.
 const TOMCAT: usize = 200;
@@ -13,14 +13,14 @@ pub(super) fn seed0(effort: &Effort) -> Scenario {
         load: Load::Wrk { threads: 8, connections: 200 },
         seconds,
     };
-    let thirty = effort.lasting(2.0, 30.0);
+    let thirty = effort.lasting(1.0, 30.0);
     let names = ["30 s, first", "30 s, second", "30 s, third"];
     let mut cells: Vec<Cell> = names.map(|name| cell(name, thirty)).into();
-    cells.push(cell("300 s", effort.lasting(2.0, 300.0)));
+    cells.push(cell("300 s", effort.lasting(1.0, 300.0)));
     Scenario {
         name: "seed0",
         about: "wrk -t8 -c200 -d30s three times and -d300s once; direct and proxied",
-        contestants: effort.choose(QUICK, ORIGINALS),
+        contestants: parties(effort),
         // Its repetition is its own: four runs of one process.
         groups: vec![Group { sequence: true, rounds: Some(1), ..Group::new(TOMCAT, cells) }],
     }
@@ -35,13 +35,15 @@ pub(super) fn seed1(effort: &Effort) -> Scenario {
         seconds: effort.lasting(1.0, 10.0),
     };
     const CONNECTIONS: &[u64] = &[100, 250, 500, 1000];
-    let empty: &[u64] = effort.choose(&[100, 1000], CONNECTIONS);
-    let mut cells: Vec<Cell> = empty.iter().map(|connections| cell("empty", Target::LIST, *connections)).collect();
-    cells.extend(CONNECTIONS.iter().map(|connections| cell("50 ms", Target::after(50), *connections)));
+    // In a glance `core` has those between, equalised.
+    let connections: &[u64] = effort.choose(&[100, 1000], CONNECTIONS);
+    let mut cells: Vec<Cell> =
+        connections.iter().map(|connections| cell("empty", Target::LIST, *connections)).collect();
+    cells.extend(connections.iter().map(|connections| cell("50 ms", Target::after(50), *connections)));
     Scenario {
         name: "seed1",
         about: "100 to 1000 connections, empty and 50 ms; stock is the author's default, equalised the optimised one",
-        contestants: effort.choose(QUICK, ORIGINALS),
+        contestants: parties(effort),
         groups: vec![Group { configurations: BOTH, ..Group::new(1200, cells) }],
     }
 }
@@ -58,7 +60,7 @@ pub(super) fn seed2(effort: &Effort) -> Scenario {
     Scenario {
         name: "seed2",
         about: "ab -c 10 and -c 50: HTTP/1.0, a connection for each request, 200 ms upstream",
-        contestants: effort.choose(QUICK, ORIGINALS),
+        contestants: parties(effort),
         groups: vec![Group {
             configurations: effort.choose(EQUALISED, BOTH),
             ..Group::new(TOMCAT, vec![cell(10), cell(50)])
@@ -102,13 +104,14 @@ pub(super) fn seed3(effort: &Effort) -> Scenario {
     Scenario {
         name: "seed3",
         about: "nginx with 1 to n workers against the gateway, and what its semaphore and its pool let through at c200",
-        contestants: effort.choose(
-            &["nginx", "portcullis", "portcullis-thread", "twin"],
-            &["nginx", "portcullis", "portcullis-thread", "twin", "zuul1", "zuul1-thread"],
-        ),
+        contestants: if effort.is_narrow() { OURS_AND_NGINX } else { AND_ZUUL },
         groups,
     }
 }
+
+/// Who takes part in the fourth, in a glance or a narrow measurement, and else.
+const OURS_AND_NGINX: &[&str] = AND_ZUUL.split_at(4).0;
+const AND_ZUUL: &[&str] = &["nginx", "portcullis", "portcullis-thread", "twin", "zuul1", "zuul1-thread"];
 
 /// 1, 2, 4 and so on, up to the number of processors.
 fn workers() -> Vec<usize> {

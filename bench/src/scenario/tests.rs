@@ -92,10 +92,13 @@ fn a_target_is_a_request_and_the_length_of_its_answer() {
 }
 
 #[test]
-fn seconds_and_rounds_can_be_given() {
+fn seconds_and_rounds_can_be_given_and_are_told() {
     let effort = Effort { seconds: Some(7.0), rounds: Some(2), ..Effort::QUICK };
     assert_eq!((effort.lasting(1.0, 20.0), effort.rounds()), (7.0, 2));
     assert_eq!((Effort::QUICK.rounds(), Effort::ALL.rounds()), (1, 5));
+    let told = Effort { window: Some(3), warm_up: Some(5), narrow: true, ..effort }.facts().map(|(_, value)| value);
+    let warm_up = "windows of 3 s: at most 5 for the first cell of a process, 5 for each later one";
+    assert_eq!(told, ["1", "2", "7", warm_up, "few: the Java originals are in core alone"]);
     let cells = all(&effort).into_iter().flat_map(|scenario| scenario.groups).flat_map(|group| group.cells);
     assert!(cells.filter(|cell| !matches!(cell.load, Load::Ab { .. })).all(|cell| cell.seconds == 7.0));
 }

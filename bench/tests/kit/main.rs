@@ -1,6 +1,7 @@
 //! The kit as its user has it: the binary, from the command line to the files that it leaves. No figure is looked at.
 
-use std::io::{BufRead, BufReader, Read};
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -61,6 +62,41 @@ fn a_tiny_measurement_leaves_all_its_files() {
     assert!(dir.rows("environment.csv").iter().any(|row| row == "seed,1"));
     assert!(told(&output).contains("== overload"));
     can_be_told_again(&dir, &told(&output));
+}
+
+/// A file's rows, as what stands under each head.
+fn table(dir: &Dir, file: &str) -> Vec<HashMap<String, String>> {
+    let mut table = csv::Reader::from_path(dir.0.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+    table.deserialize().collect::<Result<_, _>>().expect("rows")
+}
+
+#[test]
+fn a_contestant_is_held_against_portcullis_at_each_start_and_its_backend_never_notices() {
+    let dir = Dir::new("alike");
+    let arguments = [&["all", "--scenario", "overload", "--contestant", "nginx"], TINY].concat();
+    let output = bench(&arguments, Some(&dir.0)).output().expect("bench runs");
+    assert!(output.status.success(), "{}", told(&output));
+    let contestants = table(&dir, "contestants.csv");
+    let [nginx] = &contestants[..] else { panic!("{contestants:?}") };
+    if !nginx["missing"].is_empty() {
+        let required = std::env::var_os("PORTCULLIS_REQUIRE_PARTS").is_some_and(|value| value == "1");
+        assert!(!required, "{}, and parts are required", nginx["missing"]);
+        // Not a print macro: the harness would swallow the line of a test that passes.
+        let _ = writeln!(std::io::stderr(), "skipped: {}", nginx["missing"]);
+        return;
+    }
+    assert!(nginx["parity"].starts_with("not like for like: "), "{}", nginx["parity"]);
+    let via = r#"answer: field via: portcullis "1.1 portcullis", nginx has none (and in "#;
+    assert!(nginx["parity"].contains(via), "{}", nginx["parity"]);
+    // The second start showed nothing else.
+    assert!(!dir.rows("environment.csv").iter().any(|row| row.starts_with("parity of ")));
+    let runs = table(&dir, "runs.csv");
+    assert_eq!(runs.len(), 2);
+    for run in runs {
+        assert_eq!((&run["backend_requests"], run["reconciliation"].as_str()), (&run["sent"], ""));
+    }
+    let report = std::fs::read_to_string(dir.0.join("report.md")).expect("a report");
+    assert!(report.contains("| nginx, equalised, beside portcullis | not like for like: "), "{report}");
 }
 
 /// The report whose path was printed comes out the same from the files alone.

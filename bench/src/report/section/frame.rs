@@ -100,12 +100,16 @@ pub(super) fn participants(document: &mut Document, data: &Data) {
 
 fn parity(document: &mut Document, data: &Data) {
     let facts = data.environment.iter().filter_map(|fact| Some((fact.key.strip_prefix("parity ")?, &fact.value)));
-    let mut rows: Vec<Vec<String>> =
-        facts.map(|(when, said)| vec![format!("portcullis and its twin, {when}"), said.clone()]).collect();
-    let noted = data.participants.iter().filter(|it| !it.parity.is_empty());
-    rows.extend(
-        noted.map(|it| vec![format!("{}, {}", label(&it.contestant), word(it.configuration)), it.parity.clone()]),
-    );
+    let who = |key: &str| match key.strip_prefix("of ") {
+        Some(later) => format!("{later}: what did not show before"),
+        None => format!("portcullis and its twin, {key}"),
+    };
+    let mut rows: Vec<Vec<String>> = facts.map(|(key, said)| vec![who(key), said.clone()]).collect();
+    let mut noted: Vec<&Participant> = data.participants.iter().filter(|it| !it.parity.is_empty()).collect();
+    noted.sort_by_key(|it| (place(&it.contestant), it.configuration));
+    let beside =
+        |it: &&Participant| format!("{}, {}, beside portcullis", label(&it.contestant), word(it.configuration));
+    rows.extend(noted.iter().map(|it| vec![beside(it), it.parity.clone()]));
     document.table(Table::new("Whether they do the same", &["who", "what the probe found"]).with(rows));
 }
 

@@ -158,22 +158,29 @@ fn failing(cell: &Cell<'_>, contestant: &str) -> Option<f64> {
 
 /// What the parity probe found, of either of the two.
 fn unlike(data: &Data, cell: &Cell<'_>, (subject, reference): (&str, &str)) -> Option<String> {
-    let noted = data.participants.iter().filter(|it| it.configuration == cell.configuration && !it.parity.is_empty());
+    let noted = data.participants.iter().filter(|it| it.configuration == cell.configuration);
     let noted = noted.filter(|it| it.contestant == subject || it.contestant == reference);
-    let mut differences: Vec<String> = noted.map(|it| format!("{}: {}", label(&it.contestant), it.parity)).collect();
+    let told = noted.filter_map(|it| Some(format!("{}: {}", label(&it.contestant), shortly(&it.parity)?)));
+    let mut differences: Vec<String> = told.collect();
     if [subject, reference].iter().all(|who| [BLOCKING, TWIN].contains(who)) {
         differences.extend(probed(data, cell));
     }
-    (!differences.is_empty()).then(|| differences.join("; ").replace('\n', "; "))
+    (!differences.is_empty()).then(|| differences.join("; "))
 }
 
-/// What the probe of portcullis and its twin found before the cell's scenario: how many differences, and the first; all of them stand where
-/// those who took part do.
+/// What the probe of portcullis and its twin found before the cell's scenario.
 fn probed(data: &Data, cell: &Cell<'_>) -> Option<String> {
     let scenario = cell.runs.first().map_or("", |run| run.scenario.as_str());
     let before = ["everything", scenario].map(|what| format!("parity before {what}"));
-    let said = before.iter().find_map(|key| data.fact(key))?;
-    let mut lines = said.strip_prefix("not like for like: ")?.lines().map(str::trim);
+    shortly(before.iter().find_map(|key| data.fact(key))?)
+}
+
+/// How many differences, and the first; all of them stand where those who took part do. `None` when like for like, or never compared.
+fn shortly(said: &str) -> Option<String> {
+    if said.starts_with("like for like") {
+        return None;
+    }
+    let mut lines = said.strip_prefix("not like for like: ").unwrap_or(said).lines().map(str::trim);
     let (head, first) = (lines.next()?, lines.next());
     Some(first.map_or(head.to_owned(), |first| format!("{head}, the first: {first}")))
 }
