@@ -139,7 +139,7 @@ fn message(side: &str, message: &Message, ordered: bool, aspects: &mut Observati
         let value = match name.as_str() {
             "date" => "<date>",
             "retry-after" => "<seconds>",
-            "x-zuul-debug-header" => &without_durations(value),
+            "x-zuul-debug-header" => &without_times(value),
             _ => value,
         };
         let lines = aspects.entry(format!("{side}field {name}")).or_default();
@@ -205,12 +205,17 @@ fn steady(value: &str, ports: &Ports) -> String {
     value
 }
 
-/// Without the numbers before each `ms`.
-fn without_durations(value: &str) -> String {
+/// Without the numbers before each `ms` and the hash codes that Java tells of objects.
+fn without_times(value: &str) -> String {
     let mut parts: Vec<&str> = value.split("ms").collect();
     let last = parts.pop().unwrap_or_default();
     let before = |part: &str| part.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned() + "<time>ms";
-    parts.into_iter().map(before).collect::<String>() + last
+    let value = parts.into_iter().map(before).collect::<String>() + last;
+    let hashes = value.split('@').enumerate().map(|(index, part)| match index {
+        0 => part.to_owned(),
+        _ => format!("@<hash>{}", part.trim_start_matches(|c: char| c.is_ascii_hexdigit())),
+    });
+    hashes.collect()
 }
 
 /// What stands between the two marks is replaced, wherever they are.

@@ -159,8 +159,9 @@ fn an_answer_that_is_passed_on_as_it_comes_is_told_from_one_that_is_kept_back() 
 
 #[test]
 fn how_long_the_steps_of_a_request_took_is_left_out() {
-    assert_eq!(without_durations("[[[queue: 0.01ms]]][[[a 2ms"), "[[[queue: <time>ms]]][[[a <time>ms");
-    assert_eq!(without_durations("[[[1 of 2]]]"), "[[[1 of 2]]]");
+    assert_eq!(without_times("[[[queue: 0.01ms]]][[[a 2ms"), "[[[queue: <time>ms]]][[[a <time>ms");
+    assert_eq!(without_times("[[[1 of 2]]]"), "[[[1 of 2]]]");
+    assert_eq!(without_times("[a.Pair@55b2656b, a.Pair@0]"), "[a.Pair@<hash>, a.Pair@<hash>]");
 }
 
 #[test]
