@@ -11,6 +11,8 @@ pub(crate) struct Message {
     pub(crate) fields: Vec<(String, String)>,
     pub(crate) framing: Framing,
     pub(crate) body: String,
+    /// The lines of the trailer section of a chunked body.
+    pub(crate) trailers: Vec<String>,
     /// Whether the body came whole.
     pub(crate) whole: bool,
 }
@@ -43,7 +45,7 @@ impl Message {
         let mut body = Vec::new();
         let framing = if kind == (Kind::Answer { to_head: true }) { Framing::None } else { self.framing };
         // A connection that failed is one that ended too early.
-        self.whole = read_body(from, framing, &mut body).unwrap_or(false);
+        self.whole = read_body(from, framing, &mut body, &mut self.trailers).unwrap_or(false);
         self.body = latin1(&body);
     }
 
@@ -97,8 +99,13 @@ fn framing(message: &Message, kind: Kind) -> Framing {
     }
 }
 
-/// Whether the body came whole; what came of it is in `body`.
-fn read_body(from: &mut impl BufRead, framing: Framing, body: &mut Vec<u8>) -> io::Result<bool> {
+/// Whether the body came whole; what came of it is in `body` and in `trailers`.
+fn read_body(
+    from: &mut impl BufRead,
+    framing: Framing,
+    body: &mut Vec<u8>,
+    trailers: &mut Vec<String>,
+) -> io::Result<bool> {
     match framing {
         Framing::None => Ok(true),
         Framing::Length(length) => Ok(take(from, length, body)),
@@ -112,7 +119,9 @@ fn read_body(from: &mut impl BufRead, framing: Framing, body: &mut Vec<u8>) -> i
                 return Ok(false);
             }
             // The end of the chunk's line; after the last chunk, the trailer section up to its empty line.
-            while line(from)?.is_some_and(|line| size == 0 && !line.is_empty()) {}
+            while let Some(trailer) = line(from)?.filter(|line| size == 0 && !line.is_empty()) {
+                trailers.push(trailer);
+            }
             if size == 0 {
                 return Ok(true);
             }
@@ -178,7 +187,8 @@ mod tests {
     fn a_message_after_a_chunked_one_is_not_touched() {
         let text = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: 1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n";
         let mut from = &text[..];
-        assert_eq!(read(&mut from, Kind::Request).unwrap().unwrap().body, "");
+        let chunked = read(&mut from, Kind::Request).unwrap().unwrap();
+        assert_eq!((chunked.body.as_str(), chunked.trailers), ("", vec!["X: 1".to_owned()]));
         assert_eq!(read(&mut from, Kind::Request).unwrap().unwrap().start, "GET /2 HTTP/1.1");
         assert_eq!(read(&mut from, Kind::Request).unwrap(), None);
     }

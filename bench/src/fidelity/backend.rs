@@ -5,7 +5,7 @@ use crate::message::{self, Kind, Message, octets};
 use std::io::{self, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Two servers that do the same, so that choices between them can be seen.
 pub(super) struct Backend {
@@ -21,7 +21,11 @@ struct State {
     requests: Vec<Recorded>,
     running: usize,
     peak: usize,
+    rest_sent: Option<Instant>,
 }
+
+/// How long the rest of an answer is held back.
+const REST: Duration = Duration::from_millis(500);
 
 /// A request, and the server that it came to.
 #[derive(Clone, Debug)]
@@ -36,9 +40,21 @@ pub(super) struct Seen {
     pub(super) requests: Vec<Recorded>,
     /// The most requests that were under way at once.
     pub(super) peak: usize,
+    /// Just before the rest of the first answer that has one was sent.
+    pub(super) rest_sent: Option<Instant>,
 }
 
 impl State {
+    /// What is answered to a request that came, in how long, and to which probe it belongs.
+    fn began(&mut self, request: Recorded) -> (Probe, Duration, usize) {
+        self.requests.push(request);
+        self.running += 1;
+        self.peak = self.peak.max(self.running);
+        let late = self.probe.late == 0 || self.requests.len() <= self.probe.late;
+        let wait = Duration::from_millis(if late { self.probe.wait } else { 0 });
+        (self.probe.clone(), wait, self.number)
+    }
+
     /// A request of this probe ends.
     fn ended(&mut self, number: usize) {
         if self.number == number {
@@ -72,7 +88,7 @@ impl Backend {
 
     pub(super) fn seen(&self) -> Seen {
         let state = lock(&self.state);
-        Seen { requests: state.requests.clone(), peak: state.peak }
+        Seen { requests: state.requests.clone(), peak: state.peak, rest_sent: state.rest_sent }
     }
 }
 
@@ -89,21 +105,21 @@ fn talk(stream: &TcpStream, server: usize, state: &Mutex<State>) {
             let _ = to.write_all(b"HTTP/1.1 100 Continue\r\n\r\n");
         }
         message.read_body(&mut from, Kind::Request);
-        let (probe, number) = {
-            let mut state = lock(state);
-            state.requests.push(Recorded { server, message });
-            state.running += 1;
-            state.peak = state.peak.max(state.running);
-            (state.probe.clone(), state.number)
-        };
-        std::thread::sleep(Duration::from_millis(probe.wait));
+        let (probe, wait, number) = lock(state).began(Recorded { server, message });
+        std::thread::sleep(wait);
         lock(state).ended(number);
-        let sent = to.write_all(&octets(probe.answer()));
+        let answer = octets(&probe.answer());
+        let mut sent = to.write_all(&answer);
+        if let Some(rest) = &probe.rest {
+            std::thread::sleep(REST);
+            lock(state).rest_sent.get_or_insert_with(Instant::now);
+            sent = sent.and_then(|()| to.write_all(&octets(rest)));
+        }
         if probe.stall {
             // Until the gateway has had enough; a backend that closed would end the body.
             let _ = io::copy(&mut from, &mut io::sink());
         }
-        if probe.close || probe.answer().is_empty() || sent.is_err() {
+        if probe.close || answer.is_empty() || sent.is_err() {
             return;
         }
     }

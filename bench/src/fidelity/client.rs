@@ -4,7 +4,7 @@ use super::probe::Probe;
 use crate::message::{self, Kind, Message, octets};
 use std::io::{BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longer than every timeout that the gateways are told; the first answers of a JVM take their time.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -14,6 +14,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) struct Reply {
     pub(super) interim: Vec<u16>,
     pub(super) answer: Option<Message>,
+    /// When the head of the answer had come.
+    pub(super) head: Option<Instant>,
+    /// From the request's first octet to the answer's last.
+    pub(super) took: Duration,
 }
 
 /// Plays the probe's requests.
@@ -32,7 +36,10 @@ pub(super) fn play(gateway: SocketAddr, probe: &Probe) -> Vec<Reply> {
 fn in_line(gateway: SocketAddr, probe: &Probe) -> Vec<Reply> {
     let mut open = None;
     let mut replies = Vec::new();
-    for _ in 0..probe.repeat.max(1) {
+    for number in 0..probe.repeat.max(1) {
+        if number > 0 {
+            std::thread::sleep(Duration::from_millis(probe.pause));
+        }
         let mut connection = match open.take().or_else(|| connect(gateway)) {
             Some(connection) => connection,
             None => return replies,
@@ -47,7 +54,7 @@ fn in_line(gateway: SocketAddr, probe: &Probe) -> Vec<Reply> {
     replies
 }
 
-fn connect(gateway: SocketAddr) -> Option<BufReader<TcpStream>> {
+pub(super) fn connect(gateway: SocketAddr) -> Option<BufReader<TcpStream>> {
     let stream = TcpStream::connect(gateway).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     Some(BufReader::new(stream))
@@ -55,20 +62,20 @@ fn connect(gateway: SocketAddr) -> Option<BufReader<TcpStream>> {
 
 fn exchange(connection: &mut BufReader<TcpStream>, probe: &Probe) -> Reply {
     let mut reply = Reply::default();
+    let began = Instant::now();
     // A gateway may answer and close before it has read all: what it said counts, not that it stopped reading.
     let _ = connection.get_mut().write_all(&octets(&probe.request()));
-    let to_head = probe.method() == "HEAD";
-    loop {
-        match read(connection, to_head) {
-            Some(interim) if matches!(interim.status(), Some(100..=199)) => reply.interim.extend(interim.status()),
-            answer => {
-                reply.answer = answer;
-                return reply;
-            }
+    let kind = Kind::Answer { to_head: probe.method() == "HEAD" };
+    while let Ok(Some(mut message)) = message::read_head(connection, kind) {
+        if matches!(message.status(), Some(100..=199)) {
+            reply.interim.extend(message.status());
+            continue;
         }
+        reply.head = Some(Instant::now());
+        message.read_body(connection, kind);
+        reply.answer = Some(message);
+        break;
     }
-}
-
-fn read(connection: &mut BufReader<TcpStream>, to_head: bool) -> Option<Message> {
-    message::read(connection, Kind::Answer { to_head }).ok().flatten()
+    reply.took = began.elapsed();
+    reply
 }

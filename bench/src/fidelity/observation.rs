@@ -1,12 +1,14 @@
 //! What was seen of a probe, as aspects with values that can be compared: what differs from run to run has been taken out.
 //!
 //! Taken out are dates, ports, timestamps, the seconds of Retry-After, the case of field names, the boundary that Zuul makes up, and the
-//! fields that the Java client adds by itself. Of service routes the order of fields is left out too: there it is that of a hash table.
+//! fields that the Java client adds by itself. Of service routes the order of fields is left out too: there it is that of a hash table. Of
+//! times there is which limit had passed.
 
 use super::backend::Seen;
 use super::client::Reply;
 use super::probe::Probe;
 use crate::message::{Framing, Message};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Aspects with their values.
@@ -21,36 +23,58 @@ const FRAMING: [&str; 2] = ["content-length", "transfer-encoding"];
 /// Spelt so, they are HttpClient's; Zuul passes a client's own on in lower case.
 const OF_THE_JAVA_CLIENT: [&str; 3] = ["Accept-Encoding", "Connection", "User-Agent"];
 
-pub(super) fn observe(probe: &Probe, replies: &[Reply], seen: &Seen, ports: &Ports) -> Observation {
+pub(super) fn observe(probe: &Probe, replies: &[Reply], seen: &Seen) -> Observation {
     let mut aspects = Observation::new();
     aspects.insert("upstream requests".into(), seen.requests.len().to_string());
     if probe.parallel > 1 {
-        aspects.insert("statuses".into(), tally(replies));
+        aspects.insert("statuses".into(), tally(probe, replies));
         aspects.insert("at once upstream".into(), seen.peak.to_string());
     } else if probe.repeat > 1 {
         in_line(replies, seen, &mut aspects);
     } else {
         single(probe, replies.first(), seen, &mut aspects);
     }
-    aspects.into_iter().map(|(aspect, value)| (aspect, steady(&value, ports))).collect()
+    aspects
 }
 
-/// How many of each status.
-fn tally(replies: &[Reply]) -> String {
+/// How many of each status, of those that took as long.
+fn tally(probe: &Probe, replies: &[Reply]) -> String {
+    let ended = |reply: &Reply| [Some(outcome(reply)), passed(probe, reply)].into_iter().flatten().collect::<Vec<_>>();
     let mut counts = BTreeMap::new();
-    replies.iter().for_each(|reply| *counts.entry(status(reply)).or_insert(0) += 1);
+    replies.iter().for_each(|reply| *counts.entry(ended(reply).join(" ")).or_insert(0) += 1);
     counts.iter().map(|(status, count)| format!("{count} x {status}")).collect::<Vec<_>>().join(", ")
 }
 
 fn in_line(replies: &[Reply], seen: &Seen, aspects: &mut Observation) {
     let numbers = |of: Vec<String>| of.join(" ");
-    let servers = seen.requests.iter().map(|request| (request.server + 1).to_string()).collect();
     let closing = replies.iter().enumerate().filter(|(_, reply)| {
         reply.answer.as_ref().is_some_and(|answer| answer.values("connection").any(|v| v.eq_ignore_ascii_case("close")))
     });
-    aspects.insert("statuses".into(), numbers(replies.iter().map(status).collect()));
-    aspects.insert("servers".into(), numbers(servers));
+    aspects.insert("statuses".into(), numbers(replies.iter().map(outcome).collect()));
+    aspects.insert("servers".into(), servers(seen));
     aspects.insert("closed after".into(), numbers(closing.map(|(index, _)| (index + 1).to_string()).collect()));
+}
+
+/// The numbers of the servers that were asked, in turn.
+fn servers(seen: &Seen) -> String {
+    seen.requests.iter().map(|request| (request.server + 1).to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// The status, and the message of the error's body where it is told.
+fn outcome(reply: &Reply) -> String {
+    let body = reply.answer.as_ref().map(|answer| answer.body.as_str()).unwrap_or_default();
+    let told = body.split_once("\"message\":\"").and_then(|(_, rest)| rest.split_once('"'));
+    match told {
+        Some((message, _)) if !message.is_empty() => format!("{} {message}", status(reply)),
+        _ => status(reply),
+    }
+}
+
+/// The last of the probe's limits that had passed when the answer had come.
+fn passed(probe: &Probe, reply: &Reply) -> Option<String> {
+    probe.limits.first()?;
+    let last = probe.limits.iter().rev().find(|&&limit| reply.took.as_millis() >= u128::from(limit));
+    Some(last.map_or("at once".into(), |limit| format!("after {limit} ms")))
 }
 
 fn status(reply: &Reply) -> String {
@@ -61,19 +85,34 @@ fn single(probe: &Probe, reply: Option<&Reply>, seen: &Seen, aspects: &mut Obser
     let ordered = probe.target.starts_with("/url");
     let reply = reply.cloned().unwrap_or_default();
     aspects.insert("status".into(), status(&reply));
+    aspects.extend(passed(probe, &reply).map(|limit| ("ended".into(), limit)));
+    if let Some((head, rest)) = reply.head.zip(seen.rest_sent) {
+        let which = if head < rest { "before the rest of the answer" } else { "after the rest of the answer" };
+        aspects.insert("head came".into(), which.into());
+    }
+    if seen.requests.len() > 1 {
+        aspects.insert("servers".into(), servers(seen));
+    }
     if !reply.interim.is_empty() {
         aspects.insert("interim answers".into(), format!("{:?}", reply.interim));
     }
     if let Some(answer) = &reply.answer {
-        let mut words = answer.start.splitn(3, ' ');
-        aspects.insert("version".into(), words.next().unwrap_or_default().into());
-        aspects.insert("reason phrase".into(), words.nth(1).unwrap_or_default().into());
-        message("", answer, ordered, aspects);
+        head_and_body(answer, ordered, aspects);
+        if let Some(body) = aspects.get_mut("body").filter(|_| probe.unordered) {
+            *body = sorted(body);
+        }
     }
     if let Some(request) = seen.requests.first().map(|recorded| without_boundary(probe, &recorded.message)) {
         aspects.insert("upstream request line".into(), request.start.clone());
         message("upstream ", &request, ordered, aspects);
     }
+}
+
+pub(super) fn head_and_body(answer: &Message, ordered: bool, aspects: &mut Observation) {
+    let mut words = answer.start.splitn(3, ' ');
+    aspects.insert("version".into(), words.next().unwrap_or_default().into());
+    aspects.insert("reason phrase".into(), words.nth(1).unwrap_or_default().into());
+    message("", answer, ordered, aspects);
 }
 
 fn message(side: &str, message: &Message, ordered: bool, aspects: &mut Observation) {
@@ -88,6 +127,9 @@ fn message(side: &str, message: &Message, ordered: bool, aspects: &mut Observati
     if !message.body.is_empty() {
         aspects.insert(format!("{side}body"), message.body.clone());
     }
+    if !message.trailers.is_empty() {
+        aspects.insert(format!("{side}trailers"), message.trailers.join(" | "));
+    }
     let own = |name: &str| side == "upstream " && OF_THE_JAVA_CLIENT.contains(&name);
     let fields = message.fields.iter().filter(|(name, _)| !own(name));
     let mut order = Vec::new();
@@ -97,6 +139,7 @@ fn message(side: &str, message: &Message, ordered: bool, aspects: &mut Observati
         let value = match name.as_str() {
             "date" => "<date>",
             "retry-after" => "<seconds>",
+            "x-zuul-debug-header" => &without_times(value),
             _ => value,
         };
         let lines = aspects.entry(format!("{side}field {name}")).or_default();
@@ -131,6 +174,27 @@ fn without_boundary(probe: &Probe, request: &Message) -> Message {
     request
 }
 
+/// The JSON with its lists in an order of their own; anything else as it is.
+fn sorted(body: &str) -> String {
+    fn sort(value: &mut Value) {
+        match value {
+            Value::Array(values) => {
+                values.iter_mut().for_each(sort);
+                values.sort_by_key(Value::to_string);
+            }
+            Value::Object(members) => members.values_mut().for_each(sort),
+            _ => {}
+        }
+    }
+    let Ok(mut value) = serde_json::from_str(body) else { return body.to_owned() };
+    sort(&mut value);
+    value.to_string()
+}
+
+pub(super) fn without_ports(aspects: Observation, ports: &Ports) -> Observation {
+    aspects.into_iter().map(|(aspect, value)| (aspect, steady(&value, ports))).collect()
+}
+
 /// Without times and ports.
 fn steady(value: &str, ports: &Ports) -> String {
     let mut value = between(value, "\"timestamp\":\"", "\"", "<time>");
@@ -139,6 +203,19 @@ fn steady(value: &str, ports: &Ports) -> String {
         value = value.replace(&port.to_string(), name);
     }
     value
+}
+
+/// Without the numbers before each `ms` and the hash codes that Java tells of objects.
+fn without_times(value: &str) -> String {
+    let mut parts: Vec<&str> = value.split("ms").collect();
+    let last = parts.pop().unwrap_or_default();
+    let before = |part: &str| part.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned() + "<time>ms";
+    let value = parts.into_iter().map(before).collect::<String>() + last;
+    let hashes = value.split('@').enumerate().map(|(index, part)| match index {
+        0 => part.to_owned(),
+        _ => format!("@<hash>{}", part.trim_start_matches(|c: char| c.is_ascii_hexdigit())),
+    });
+    hashes.collect()
 }
 
 /// What stands between the two marks is replaced, wherever they are.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::fidelity::backend::Recorded;
 use crate::message::{Kind, octets, read};
+use std::time::{Duration, Instant};
 
 fn message(text: &str, kind: Kind) -> Message {
     read(&mut octets(&text.replace('\n', "\r\n")).as_slice(), kind).unwrap().unwrap()
@@ -10,9 +11,10 @@ fn message(text: &str, kind: Kind) -> Message {
 
 fn seen(target: &str, request: &str, answer: &str) -> Observation {
     let probe = Probe { target: target.into(), ..Probe::default() };
-    let reply = Reply { interim: Vec::new(), answer: Some(message(answer, Kind::Answer { to_head: false })) };
+    let reply = Reply { answer: Some(message(answer, Kind::Answer { to_head: false })), ..Reply::default() };
     let requests = vec![Recorded { server: 0, message: message(request, Kind::Request) }];
-    observe(&probe, &[reply], &Seen { requests, peak: 1 }, &[(43210, "<gateway>")])
+    let seen = Seen { requests, peak: 1, rest_sent: None };
+    without_ports(observe(&probe, &[reply], &seen), &[(43210, "<gateway>")])
 }
 
 #[test]
@@ -56,14 +58,14 @@ fn order_counts_on_url_routes_and_for_common_fields_alone() {
 #[test]
 fn several_requests_are_compared_by_their_statuses() {
     let reply =
-        |start: &str| Reply { interim: Vec::new(), answer: Some(message(start, Kind::Answer { to_head: false })) };
+        |start: &str| Reply { answer: Some(message(start, Kind::Answer { to_head: false })), ..Reply::default() };
     let replies = [
         reply("HTTP/1.1 500 \nConnection: close\n\n"),
         reply("HTTP/1.1 200 \n\n"),
         Reply::default(),
         reply("HTTP/1.1 200 \n\n"),
     ];
-    let observed = |probe: Probe| observe(&probe, &replies, &Seen { requests: Vec::new(), peak: 3 }, &[]);
+    let observed = |probe: Probe| observe(&probe, &replies, &Seen { peak: 3, ..Seen::default() });
     let at_once = observed(Probe { parallel: 4, ..Probe::default() });
     assert_eq!(
         (at_once["statuses"].as_str(), at_once["at once upstream"].as_str()),
@@ -113,4 +115,57 @@ fn what_follows_from_a_refusal_is_not_told_again() {
     assert_eq!(aspects(&passed, &refused), ["status", "upstream requests"]);
     // Two failures are compared whole.
     assert_eq!(aspects(&of(&[("status", "500"), ("body", "a")]), &refused), ["body", "status", "upstream requests"]);
+}
+
+#[test]
+fn times_are_compared_by_the_limits_that_had_passed() {
+    let probe = Probe { limits: vec![400, 1000], ..Probe::default() };
+    let ended = |took| {
+        let reply = Reply { took: Duration::from_millis(took), ..Reply::default() };
+        observe(&probe, &[reply], &Seen::default())["ended"].clone()
+    };
+    assert_eq!([399, 400, 999, 1700].map(ended), ["at once", "after 400 ms", "after 400 ms", "after 1000 ms"]);
+    let at_once = Probe { parallel: 2, ..probe.clone() };
+    let replies = [Reply::default(), Reply { took: Duration::from_secs(1), ..Reply::default() }];
+    let observed = observe(&at_once, &replies, &Seen::default());
+    assert_eq!(observed["statuses"], "1 x no answer after 1000 ms, 1 x no answer at once");
+    assert_eq!(observe(&Probe::default(), &[Reply::default()], &Seen::default()).get("ended"), None);
+}
+
+#[test]
+fn messages_are_told_where_several_answers_are_counted() {
+    let reply = |body: &str| Reply {
+        answer: Some(message(&format!("HTTP/1.1 500 \n\n{body}"), Kind::Answer { to_head: false })),
+        ..Reply::default()
+    };
+    let replies = [reply("{\"message\":\"SHORTCIRCUIT\",\"a\":\"b\"}"), reply("{\"message\":\"\"}")];
+    assert_eq!(
+        observe(&Probe { repeat: 2, ..Probe::default() }, &replies, &Seen::default())["statuses"],
+        "500 SHORTCIRCUIT 500"
+    );
+}
+
+#[test]
+fn an_answer_that_is_passed_on_as_it_comes_is_told_from_one_that_is_kept_back() {
+    let sent = Instant::now();
+    let came = |head: Instant| {
+        let (reply, seen) =
+            (Reply { head: Some(head), ..Reply::default() }, Seen { rest_sent: Some(sent), ..Seen::default() });
+        observe(&Probe::default(), &[reply], &seen)["head came"].clone()
+    };
+    assert_eq!(came(sent - Duration::from_millis(1)), "before the rest of the answer");
+    assert_eq!(came(sent + Duration::from_millis(1)), "after the rest of the answer");
+}
+
+#[test]
+fn how_long_the_steps_of_a_request_took_is_left_out() {
+    assert_eq!(without_times("[[[queue: 0.01ms]]][[[a 2ms"), "[[[queue: <time>ms]]][[[a <time>ms");
+    assert_eq!(without_times("[[[1 of 2]]]"), "[[[1 of 2]]]");
+    assert_eq!(without_times("[a.Pair@55b2656b, a.Pair@0]"), "[a.Pair@<hash>, a.Pair@<hash>]");
+}
+
+#[test]
+fn lists_without_an_order_are_sorted() {
+    assert_eq!(sorted("{\"b\":[{\"n\":2},{\"n\":1}],\"a\":0}"), "{\"b\":[{\"n\":1},{\"n\":2}],\"a\":0}");
+    assert_eq!(sorted("no JSON"), "no JSON");
 }
