@@ -30,6 +30,7 @@ pub(crate) fn facts() -> Vec<(String, String)> {
         ("connections in TIME_WAIT before".into(), time_wait()),
         ("open files limit".into(), line_of("/proc/self/limits", "Max open files")),
         ("portcullis".into(), env!("CARGO_PKG_VERSION").into()),
+        ("revision".into(), revision()),
         ("build".into(), if cfg!(debug_assertions) { "debug: no figures" } else { "release" }.into()),
         ("command line".into(), std::env::args().collect::<Vec<_>>().join(" ")),
         ("network".into(), "loopback: no loss, no distance".into()),
@@ -61,14 +62,44 @@ fn time_wait() -> String {
     at.and_then(|at| words.get(at + 1)).map_or("not told".into(), |count| (*count).to_owned())
 }
 
+/// The Java originals: how their names begin, the project that they are built from, and whose versions in it are theirs.
+const ORIGINALS: &[(&str, &str, &[&str])] = &[
+    ("zuul2", include_str!("../../peers/zuul2/pom.xml"), &["zuul-core"]),
+    ("zuul1", include_str!("../../peers/zuul1/pom.xml"), BOOT_AND_CLOUD),
+    ("gateway-webmvc", include_str!("../../peers/gateway-webmvc/pom.xml"), BOOT_AND_CLOUD),
+    ("gateway-webflux", include_str!("../../peers/gateway-webflux/pom.xml"), BOOT_AND_CLOUD),
+];
+
+const BOOT_AND_CLOUD: &[&str] = &["spring-boot-starter-parent", "spring-cloud-dependencies"];
+
 /// What a contestant says of its version; the Java originals' stands in their projects, by which they were built.
 pub(crate) fn version_of(contestant: &str) -> String {
     match contestant {
         "direct" => String::new(),
         "nginx" | "haproxy" => version(contestant, "-v"),
         _ if contestant.starts_with("portcullis") || contestant == "twin" => env!("CARGO_PKG_VERSION").into(),
-        _ => "as its pom.xml below bench/peers says".into(),
+        _ => original(contestant).unwrap_or_else(|| "not told".into()),
     }
+}
+
+fn original(contestant: &str) -> Option<String> {
+    let (_, project, artifacts) = ORIGINALS.iter().find(|(name, ..)| contestant.starts_with(name))?;
+    let versions = artifacts.iter().map(|artifact| Some(format!("{artifact} {}", declared(project, artifact)?)));
+    versions.collect::<Option<Vec<_>>>().map(|versions| versions.join(", "))
+}
+
+/// The version that a Maven project declares of an artifact.
+fn declared<'a>(project: &'a str, artifact: &str) -> Option<&'a str> {
+    let (_, after) = project.split_once(&format!("<artifactId>{artifact}</artifactId>"))?;
+    let (version, _) = after.split_once("<version>")?.1.split_once("</version>")?;
+    Some(version)
+}
+
+/// The commit that the sources are at, if they lie in a repository.
+fn revision() -> String {
+    let git = Command::new("git").args(["describe", "--always", "--dirty", "--abbrev=12"]).output();
+    let told = git.ok().filter(|output| output.status.success());
+    told.map_or("not told".into(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// The first line that is not empty of what the program says of itself, on either output.
@@ -82,6 +113,17 @@ fn version(program: &str, flag: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn originals_tell_the_versions_that_their_projects_declare() {
+        for contestant in ["zuul1", "zuul1-thread", "zuul2", "gateway-webflux", "gateway-webmvc-virtual"] {
+            let version = version_of(contestant);
+            assert!(version.contains(" ") && version.bytes().any(|octet| octet.is_ascii_digit()), "{version}");
+        }
+        assert_eq!(declared("<artifactId>a</artifactId>\n <version>1.2</version>", "a"), Some("1.2"));
+        assert_eq!(declared("<artifactId>a</artifactId>", "a"), None);
+        assert_eq!(version_of("nobody"), "not told");
+    }
 
     #[test]
     fn the_kernel_and_the_processors_are_told() {
