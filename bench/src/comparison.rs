@@ -44,6 +44,9 @@ pub(crate) struct Options {
     /// Everybody in core alone, the other scenarios for direct, portcullis, its twin and nginx; `quick` is always so.
     #[arg(long)]
     narrow: bool,
+    /// One process for the cells of a group that a contestant plays in one round, instead of one for each: a JVM is warmed once.
+    #[arg(long)]
+    shared: bool,
     /// Of arrivals and of heavy-tailed delays.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -80,8 +83,8 @@ pub(crate) fn all(options: &Options) -> io::Result<()> {
 
 impl Options {
     fn effort(&self, base: Effort) -> Effort {
-        let Self { seconds, rounds, warm_up, window, narrow, seed, .. } = *self;
-        Effort { seconds, rounds, warm_up, window, narrow, seed, ..base }
+        let Self { seconds, rounds, warm_up, window, narrow, shared, seed, .. } = *self;
+        Effort { seconds, rounds, warm_up, window, narrow, shared, seed, ..base }
     }
 }
 

@@ -107,7 +107,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
     row(
         "B14",
         "A fixed order, and state left over.",
-        "ABBA order, and in `all` a fresh process of contestant and backend for each run, but for seed0, whose point is a warm one.",
+        "ABBA order, and in `all` a fresh process of contestant and backend for each run, but for seed0, whose point is a warm one; with `--shared` one for the cells of a group in each round, which the report says.",
         "There is no pause to cool down.",
     ),
     row(

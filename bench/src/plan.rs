@@ -78,7 +78,7 @@ pub(crate) fn tasks<'a>(
 
 /// The group's cells, in parts that have a process of their own.
 fn together<'a>(group: &'a Group, effort: &Effort) -> Vec<&'a [Cell]> {
-    let one = effort.quick || group.sequence;
+    let one = effort.is_shared() || group.sequence;
     if one { vec![&group.cells] } else { group.cells.iter().map(std::slice::from_ref).collect() }
 }
 

@@ -55,6 +55,7 @@ fn each_choice_makes_the_plan_shorter() {
         ("window", Effort { window: Some(1), ..Effort::ALL }),
         ("warm-up", Effort { warm_up: Some(2), ..Effort::ALL }),
         ("seconds", Effort { seconds: Some(3.0), ..Effort::ALL }),
+        ("shared", Effort { shared: true, ..Effort::ALL }),
     ];
     for (choice, effort) in table {
         assert!(total(&effort) < whole, "{choice}");
@@ -62,6 +63,16 @@ fn each_choice_makes_the_plan_shorter() {
     assert_eq!(total(&Effort { narrow: true, ..Effort::QUICK }), total(&Effort::QUICK), "a glance is narrow");
     assert_eq!(total(&Effort { window: Some(2), ..Effort::ALL }), whole, "as by default");
     assert!(total(&Effort { window: Some(2), ..Effort::QUICK }) > total(&Effort::QUICK));
+}
+
+#[test]
+fn a_shared_process_plays_the_cells_of_a_group_once_in_each_round() {
+    let effort = Effort { shared: true, ..Effort::ALL };
+    let scenarios: Vec<Scenario> = scenario::all(&effort).into_iter().filter(|it| it.name == "core").collect();
+    let tasks = tasks(&scenarios, &["portcullis"], None, &effort);
+    let groups = scenarios[0].groups.iter().filter(|group| group.has("portcullis")).count();
+    assert_eq!(tasks.len(), 5 * groups);
+    assert!(tasks.iter().all(|task| task.cells.len() == task.group.cells.len()));
 }
 
 #[test]

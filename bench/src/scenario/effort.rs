@@ -18,14 +18,24 @@ pub(crate) struct Effort {
     pub(crate) window: Option<u32>,
     /// Everybody in `core` alone; in the other scenarios those that a glance has, and no proxy.
     pub(crate) narrow: bool,
+    /// One process for the cells of a group that a contestant plays in one round, instead of one for each cell: a JVM is warmed once.
+    pub(crate) shared: bool,
     /// Of arrivals and of heavy-tailed delays.
     pub(crate) seed: u64,
 }
 
 impl Effort {
     /// A glance.
-    pub(crate) const QUICK: Self =
-        Self { quick: true, seconds: None, rounds: None, warm_up: None, window: None, narrow: false, seed: 1 };
+    pub(crate) const QUICK: Self = Self {
+        quick: true,
+        seconds: None,
+        rounds: None,
+        warm_up: None,
+        window: None,
+        narrow: false,
+        shared: false,
+        seed: 1,
+    };
     /// For a verdict.
     pub(crate) const ALL: Self = Self { quick: false, ..Self::QUICK };
 
@@ -61,8 +71,13 @@ impl Effort {
         self.quick || self.narrow
     }
 
+    /// Whether a process serves all cells of a group.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.quick || self.shared
+    }
+
     /// What was chosen, as facts beside the results.
-    pub(crate) fn facts(&self) -> [(&'static str, String); 5] {
+    pub(crate) fn facts(&self) -> [(&'static str, String); 6] {
         let (first, later) = (self.patience(true), self.patience(false));
         let warm_up = format!(
             "windows of {} s: at most {} for the first cell of a process, {} for each later one",
@@ -71,7 +86,13 @@ impl Effort {
             later.most
         );
         let who = if self.is_narrow() { "few: the Java originals are in core alone" } else { "Java originals too" };
+        let processes = match (self.quick, self.shared) {
+            (true, _) => "one for all cells of a contestant with the same setup",
+            (false, true) => "a fresh one for each contestant, group of cells and round",
+            (false, false) => "a fresh one for each run",
+        };
         [
+            ("processes", processes.into()),
             ("seed", self.seed.to_string()),
             ("rounds", self.rounds().to_string()),
             ("seconds of a cell", self.seconds.map_or("each its own".into(), |seconds| seconds.to_string())),

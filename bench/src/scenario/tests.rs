@@ -98,7 +98,8 @@ fn seconds_and_rounds_can_be_given_and_are_told() {
     assert_eq!((Effort::QUICK.rounds(), Effort::ALL.rounds()), (1, 5));
     let told = Effort { window: Some(3), warm_up: Some(5), narrow: true, ..effort }.facts().map(|(_, value)| value);
     let warm_up = "windows of 3 s: at most 5 for the first cell of a process, 5 for each later one";
-    assert_eq!(told, ["1", "2", "7", warm_up, "few: the Java originals are in core alone"]);
+    let processes = "one for all cells of a contestant with the same setup";
+    assert_eq!(told, [processes, "1", "2", "7", warm_up, "few: the Java originals are in core alone"]);
     let cells = all(&effort).into_iter().flat_map(|scenario| scenario.groups).flat_map(|group| group.cells);
     assert!(cells.filter(|cell| !matches!(cell.load, Load::Ab { .. })).all(|cell| cell.seconds == 7.0));
 }
