@@ -93,6 +93,7 @@ const PROBES: &[Probe] = &[
     ours("own page", "/own/info"),
     ours("upstream refuses", "/gone/echo"),
     ours("no server", "/empty/echo"),
+    ours("circuit open", "/open/echo"),
     ours("upstream closes", "/plain/close"),
     ours("answer broken off", "/plain/cut"),
     ours("read timeout", "/plain/never"),
@@ -146,13 +147,15 @@ pub(super) fn configuration(backend: SocketAddr, refused: u16) -> String {
          own: {{path: /own/**, url: 'forward:/actuator'}}\n    \
          gone: {{path: /gone/**, url: 'http://127.0.0.1:{refused}'}}\n    \
          empty: {{path: /empty/**}}\n    svc: {{path: /svc/**}}\n    late: {{path: /late/**}}\n    one: {{path: /one/**}}\n    \
-         place: {{path: /place/**}}\n    wire: {{path: /wire/**}}\n\
+         place: {{path: /place/**}}\n    wire: {{path: /wire/**}}\n    open: {{path: /open/**}}\n\
          svc.ribbon: {{listOfServers: '{backend}', ReadTimeout: 300}}\n\
          late.ribbon: {{listOfServers: '{backend}', ReadTimeout: 30000}}\n\
          one.ribbon: {{listOfServers: '{backend}', ReadTimeout: 30000}}\n\
          place.ribbon: {{listOfServers: '{backend}', ReadTimeout: 30000}}\n\
          wire.ribbon: {{listOfServers: '{backend}', ReadTimeout: 30000, MaxConnectionsPerHost: 1}}\n\
+         open.ribbon.listOfServers: '{backend}'\n\
          hystrix:\n  threadpool.RibbonCommand.coreSize: 1\n  command:\n    \
+         open.circuitBreaker.forceOpen: true\n    \
          late.execution.isolation.thread.timeoutInMilliseconds: 300\n    \
          one.execution.isolation.semaphore.maxConcurrentRequests: 1\n    \
          place.execution.isolation.strategy: THREAD\n"

@@ -73,6 +73,9 @@ const HERE: &[&str] = &[
     "hystrix.command.<key...>.execution.isolation.thread.timeoutInMilliseconds",
     "hystrix.command.<key...>.execution.timeout.enabled",
     "hystrix.command.<key...>.threadPoolKeyOverride",
+    "hystrix.command.<key...>.circuitBreaker.**",
+    "hystrix.command.<key...>.metrics.**",
+    "gateway.circuit-breaker.**",
     "hystrix.threadpool.<key...>.coreSize",
     "hystrix.threadpool.<key...>.maximumSize",
     "hystrix.threadpool.<key...>.allowMaximumSizeToDivergeFromCoreSize",
@@ -103,10 +106,7 @@ const OF_THREADS: &[&str] = &[
 ];
 
 /// What portcullis does unless it is written otherwise, and the twin never: the key, and the value that makes them alike.
-const ON_BY_DEFAULT: &[(&str, &str, &str)] = &[
-    ("gateway.client.min-rate", "0", "a least rate of clients"),
-    ("hystrix.command.<key...>.circuitBreaker.enabled", "false", "a circuit breaker"),
-];
+const ON_BY_DEFAULT: &[(&str, &str, &str)] = &[("gateway.client.min-rate", "0", "a least rate of clients")];
 
 /// One line for each thing that the configuration asks for and the twin does otherwise or not at all.
 pub fn from(loaded: &Loaded) -> Vec<String> {
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     const PLAIN: &str = "zuul.routes.up: {path: /**, url: 'http://127.0.0.1:1'}\n";
-    const ALIKE: &str = "gateway.client.min-rate: 0\nhystrix.command.default.circuitBreaker.enabled: false\n";
+    const ALIKE: &str = "gateway.client.min-rate: 0\n";
 
     #[track_caller]
     fn check(yaml: &str, expected: &[&str]) {

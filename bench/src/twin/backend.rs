@@ -1,4 +1,4 @@
-//! What routes lead to: servers in turn, the bound on concurrent requests, and the time that a call may take.
+//! What routes lead to: servers in turn, the circuit, the bound on concurrent requests, and the time that a call may take.
 
 use super::Failure;
 use super::admission::{Admission, Bound};
@@ -10,6 +10,7 @@ use super::upload::{Progress, Upload};
 use http::Response;
 use hyper::body::Incoming;
 use portcullis::client::{BodyLength, ClientError};
+use portcullis::command::{Command, Event, Run};
 use portcullis::config::Config;
 use portcullis::config::model::{BackendConfig, BackendKind, IsolationConfig};
 use portcullis::deadline::Deadline;
@@ -37,6 +38,8 @@ pub(super) struct Backend {
     pub(super) name: Arc<str>,
     servers: Vec<Arc<Server>>,
     turn: AtomicUsize,
+    /// The library's: circuit and counts.
+    command: Command,
     bound: Bound,
     most_body: Option<u64>,
     client_gap: Duration,
@@ -55,6 +58,9 @@ pub(super) struct Answered {
     pub(super) lease: Lease,
     pub(super) progress: Option<Arc<Progress>>,
 }
+
+/// A request that the circuit let through. Hyper drops what it serves when the client goes away, and that is how such a one ends.
+struct Passed<'a>(Option<Run<'a>>);
 
 impl Backends {
     pub(super) fn new(config: &Config) -> Self {
@@ -97,6 +103,8 @@ impl Backend {
             name: config.id.as_str().into(),
             servers: config.servers.iter().map(|address| Server::new(config, address, &total)).collect(),
             turn: AtomicUsize::new(0),
+            // Places are no threads, of which alone a pool's counts tell.
+            command: Command::new(config, None, Instant::now()),
             bound,
             most_body: all.gateway.client_max_body_size,
             client_gap: all.server.connection_timeout,
@@ -112,19 +120,63 @@ impl Backend {
         self.config.read_timeout
     }
 
-    /// A permit or a place, without waiting.
-    pub(super) fn admit(&self, body: BodyLength) -> Result<Admission, Failure> {
-        if let BodyLength::Exactly(octets) = body
-            && self.most_body.is_some_and(|most| octets > most)
+    /// Circuit, admission, call, and what is counted of them: up to the head of the answer, as portcullis' own backends do it.
+    pub(super) async fn ask<'r>(
+        &self,
+        outgoing: Outbound<'r>,
+        notes: &mut Notes,
+        again: impl Fn(&Notes) -> Option<Plan<'r>>,
+    ) -> Result<(Admission, Answered), Failure> {
+        self.check_length(outgoing.length)?;
+        let asked = self.asked(outgoing, notes, again).await;
+        if let Err(failure) = &asked
+            && !failure.reason.status().is_client_error()
         {
-            return Err(ClientError::TooLarge.into());
+            // Nothing falls back here, which is counted.
+            drop(self.command.fall_back(Instant::now()));
         }
-        self.bound.admit().map_err(|reason| Failure::new(reason, self.limit()))
+        asked
+    }
+
+    async fn asked<'r>(
+        &self,
+        outgoing: Outbound<'r>,
+        notes: &mut Notes,
+        again: impl Fn(&Notes) -> Option<Plan<'r>>,
+    ) -> Result<(Admission, Answered), Failure> {
+        let passed = self.command.begin(Instant::now());
+        let mut passed =
+            passed.map(Passed::new).ok_or_else(|| Failure::new(Reason::CircuitOpen, "the circuit is open"))?;
+        let mut admission = match self.bound.admit() {
+            Ok(admission) => admission,
+            Err(reason) => {
+                passed.end(Event::of(reason, None), Duration::ZERO);
+                return Err(Failure::new(reason, self.limit()));
+            }
+        };
+        passed.admitted();
+        let answered = self.call(outgoing, &mut admission, notes, again).await;
+        let event = match &answered {
+            Ok(answered) => self.command.event_of(answered.response.status()),
+            Err(failure) => Event::of(failure.reason, failure.cause),
+        };
+        passed.end(event, notes.waited());
+        answered.map(|answered| (admission, answered))
+    }
+
+    /// A body that is announced as too long is not worth a permit, nor a test of the circuit.
+    fn check_length(&self, body: BodyLength) -> Result<(), Failure> {
+        match body {
+            BodyLength::Exactly(octets) if self.most_body.is_some_and(|most| octets > most) => {
+                Err(ClientError::TooLarge.into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Sends the request to the next server and waits for the head of its answer. `again` plans it once more, for a connection that
     /// turned out to be stale.
-    pub(super) async fn call<'r>(
+    async fn call<'r>(
         &self,
         outgoing: Outbound<'r>,
         admission: &mut Admission,
@@ -181,9 +233,35 @@ impl Backend {
     }
 }
 
+impl<'a> Passed<'a> {
+    fn new(run: Run<'a>) -> Self {
+        Self(Some(run))
+    }
+
+    fn admitted(&mut self) {
+        self.0.iter_mut().for_each(Run::admitted);
+    }
+
+    fn end(mut self, event: Event, waited: Duration) {
+        if let Some(run) = self.0.take() {
+            run.end(event, waited, Instant::now());
+        }
+    }
+}
+
+impl Drop for Passed<'_> {
+    fn drop(&mut self) {
+        if let Some(run) = self.0.take() {
+            run.end(Event::Cancelled, Duration::ZERO, Instant::now());
+        }
+    }
+}
+
 impl Collect for Backends {
     fn collect(&self, sink: &mut dyn Sink) {
+        let now = Instant::now();
         for backend in self.by_id.values() {
+            backend.command.collect(now, sink);
             if let Bound::Semaphore(semaphore) = &backend.bound {
                 semaphore.collect(sink);
             }

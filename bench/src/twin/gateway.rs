@@ -92,14 +92,13 @@ impl Gateway {
         let backend = self.backends.of(route)?;
         notes.leads_to(&backend.name);
         let at = |failure: Failure| failure.at(backend.kind());
-        // Held until the last octet of the answer was handed over.
-        let mut admission = backend.admit(length).map_err(at)?;
         let again = |notes: &Notes| match exchange::plan(&self.router, &self.rules, notes.head(), &peer) {
             Ok(Planned::Proxy(plan)) => Some(plan),
             _ => None,
         };
         let outbound = Outbound { plan, length, body };
-        let answered = backend.call(outbound, &mut admission, notes, again).await.map_err(at)?;
+        // What admits is held until the last octet of the answer was handed over.
+        let (admission, answered) = backend.ask(outbound, notes, again).await.map_err(at)?;
         Ok(Answer::Upstream { route, answered, admission, read_timeout: backend.read_timeout() })
     }
 

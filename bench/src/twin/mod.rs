@@ -1,11 +1,11 @@
 //! The asynchronous twin: the same gateway on tokio and hyper, so that what is compared is the way of waiting and nothing else.
 //!
 //! ```text
-//! accept -> hyper connection -> head -> plan -> admission (permit | place) -> call (lease, send, head) -> relay -> log and counts
+//! accept -> hyper connection -> head -> plan -> circuit -> admission (permit | place) -> call (lease, send, head) -> relay -> log and counts
 //! ```
 //!
 //! What a request becomes, which limit refuses it, what it is answered and how it is logged and counted comes from `portcullis` itself:
-//! `exchange::plan`, `isolation`, `reply`, `access_log`, `counts`. Here is only what moves octets and waits. It is built as its friends
+//! `exchange::plan`, `command`, `isolation`, `reply`, `access_log`, `counts`. Here is only what moves octets and waits. It is built as its friends
 //! would build it: one task a connection, kept-alive upstream connections in a stack for each server, bodies streamed frame by frame,
 //! `TCP_NODELAY`, no look-up of names and no lock shared by all requests but those stacks.
 //!

@@ -92,6 +92,11 @@ impl Notes {
         self.entry.times.isolation = Some(waited);
     }
 
+    /// How long it waited for its turn.
+    pub(super) fn waited(&self) -> Duration {
+        self.entry.times.isolation.unwrap_or_default()
+    }
+
     pub(super) fn calling(&mut self, server: &Arc<str>) {
         self.entry.server = Some(server.clone());
     }

@@ -9,6 +9,9 @@ mod conformance;
 /// Limits of one.
 mod limits;
 
+/// The circuit breaker.
+mod circuit;
+
 /// Bodies and ends.
 mod streaming;
 
