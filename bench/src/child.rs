@@ -44,7 +44,7 @@ impl Running {
         };
         let running = Self { child, _stdin: stdin };
         let stream = stream.ok_or_else(|| io::Error::other("no pipe to the child"))?;
-        let address = address_in(BufReader::new(stream))?;
+        let address = address_in(BufReader::new(stream), START)?;
         Ok((running, address))
     }
 
@@ -165,7 +165,22 @@ pub(crate) enum Output {
 }
 
 /// The address after the first `listening on `; a thread keeps reading, so that the child never blocks on a full pipe.
-fn address_in(mut lines: impl BufRead + Send + 'static) -> io::Result<SocketAddr> {
+///
+/// # Errors
+/// The stream ends before, or nothing is said in time.
+fn address_in(lines: impl BufRead + Send + 'static, patience: Duration) -> io::Result<SocketAddr> {
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut lines = lines;
+        let _ = tell.send(find_address(&mut lines));
+        io::copy(&mut lines, &mut io::sink())
+    });
+    let late =
+        || io::Error::new(io::ErrorKind::TimedOut, format!("it does not say within {patience:?} where it listens"));
+    told.recv_timeout(patience).map_err(|_| late())?
+}
+
+fn find_address(lines: &mut impl BufRead) -> io::Result<SocketAddr> {
     let mut seen = String::new();
     loop {
         let mut line = String::new();
@@ -175,7 +190,6 @@ fn address_in(mut lines: impl BufRead + Send + 'static) -> io::Result<SocketAddr
         if let Some((_, rest)) = line.split_once("listening on ")
             && let Some(address) = rest.split_whitespace().next().and_then(|word| word.parse().ok())
         {
-            std::thread::spawn(move || io::copy(&mut lines, &mut io::sink()));
             return Ok(address);
         }
         seen.push_str(&line);
@@ -196,5 +210,16 @@ mod tests {
         let all = shell.usage().unwrap();
         assert_eq!((alone.threads, all.threads), (1, 2));
         assert!(all.resident_kb > alone.resident_kb);
+    }
+
+    #[test]
+    fn who_says_nothing_is_not_waited_for_for_ever() {
+        let (said, open) = io::pipe().unwrap();
+        let error = address_in(BufReader::new(said), Duration::from_millis(1)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        drop(open);
+        let address = |text: &'static str| address_in(text.as_bytes(), START).map_err(|error| error.to_string());
+        assert_eq!(address("one\nlistening on 127.0.0.1:7 now\n").unwrap().port(), 7);
+        assert!(address("one\ntwo\n").unwrap_err().ends_with("one\ntwo\n"));
     }
 }

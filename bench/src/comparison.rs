@@ -63,22 +63,23 @@ const FOOTPRINT: &str = "footprint";
 
 /// One round of short cells.
 pub(crate) fn quick(options: &Options) -> io::Result<()> {
+    let stop = Stop::on_signals()?;
     let wants_footprint = wants(&options.scenario, FOOTPRINT) && wants(&options.contestant, "portcullis");
     let others: Vec<String> = options.scenario.iter().filter(|name| *name != FOOTPRINT).cloned().collect();
     if options.scenario.is_empty() || !others.is_empty() {
         say("not a verdict: one round of short cells, all parts on the same processors");
-        compare(&Options { scenario: others, ..options.clone() }, &options.effort(Effort::QUICK))?;
+        compare(&Options { scenario: others, ..options.clone() }, &options.effort(Effort::QUICK), &stop)?;
     }
     if wants_footprint && !options.plan {
         raise_descriptors()?;
-        footprint::run(&contestant::Scratch::new()?)?;
+        footprint::run(&contestant::Scratch::new()?, &stop)?;
     }
     Ok(())
 }
 
 /// Five rounds, in which nobody is favoured.
 pub(crate) fn all(options: &Options) -> io::Result<()> {
-    compare(options, &options.effort(Effort::ALL))
+    compare(options, &options.effort(Effort::ALL), &Stop::on_signals()?)
 }
 
 impl Options {
@@ -93,7 +94,7 @@ fn wants(chosen: &[String], name: &str) -> bool {
     chosen.is_empty() || chosen.iter().any(|other| other == name)
 }
 
-fn compare(options: &Options, effort: &Effort) -> io::Result<()> {
+fn compare(options: &Options, effort: &Effort, stop: &Stop) -> io::Result<()> {
     let mut scenarios = chosen(scenario::all(effort), &options.scenario)?;
     if let Some(workers) = options.workers {
         scenarios.iter_mut().flat_map(|it| &mut it.groups).for_each(|group| group.workers = workers.into());
@@ -111,12 +112,11 @@ fn compare(options: &Options, effort: &Effort) -> io::Result<()> {
         return Ok(());
     }
     raise_descriptors()?;
-    let stop = Stop::on_signals()?;
     let dir = options.results.clone().map_or_else(|| new_directory(&results_folder()), Ok)?;
     let mut results = Results::create(&dir)?;
     missing.into_iter().try_for_each(|participant| results.participant(participant))?;
     scenarios.iter().try_for_each(|it| results.fact(&format!("threads in {}", it.name), &it.workers()))?;
-    let ended = Session::new(effort, results, stop)?.run(&tasks);
+    let ended = Session::new(effort, results, stop.clone())?.run(&tasks);
     // Also after Ctrl-C: what was measured until then is told.
     let data = Data::read(&dir)?;
     summary::tables(&data.runs).iter().for_each(|line| say(line));

@@ -3,14 +3,18 @@
 use super::{Counts, Outcome};
 use crate::stop::Stop;
 use std::io;
-use std::process::Command;
+use std::time::Duration;
+
+/// What a request may add to the whole, whatever runs at once: nobody who is measured is that slow.
+const SLOWEST: Duration = Duration::from_millis(100);
 
 /// Runs `ab -c concurrency -n requests url`.
 pub(crate) fn run(url: &str, concurrency: u64, requests: u64, stop: &Stop) -> io::Result<Outcome> {
-    let mut command = Command::new("ab");
+    let mut command = super::tool("ab", "apache2-utils")?;
     // -l: answers may differ in length, which is no failure; -r: a reset connection does not end the run.
     command.args(["-q", "-l", "-r", "-s", "30", "-c", &concurrency.to_string(), "-n", &requests.to_string(), url]);
-    let output = super::output(&mut command, "apache2-utils", stop)?;
+    let most = SLOWEST.mul_f64(requests as f64) + super::GRACE;
+    let output = super::output(&mut command, most, stop)?;
     let text = String::from_utf8_lossy(&output.stdout);
     let complaint =
         || format!("ab printed what it never did before:\n{text}{}", String::from_utf8_lossy(&output.stderr));

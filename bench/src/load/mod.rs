@@ -14,14 +14,18 @@ pub(crate) mod open;
 pub(crate) mod schedule;
 pub(crate) mod wrk;
 
+use crate::child::tied;
 use crate::raw::Tally;
 use crate::stop::Stop;
 use std::io;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often it is looked whether a tool has ended.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// How much longer than planned a tool may take.
+const GRACE: Duration = Duration::from_secs(30);
 
 /// What became of the requests of one run, whoever brought them; the names are those of [`crate::raw::Run`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -114,24 +118,39 @@ pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }
 
-/// Runs a tool to its end, or ends it when it is time to stop; without it, the error says how to get it.
-fn output(command: &mut Command, package: &str, stop: &Stop) -> io::Result<Output> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let named = |error: io::Error| {
-        io::Error::new(error.kind(), format!("{program}: {error} (Debian: apt-get install {package})"))
+/// A tool with its arguments, tied to this process; where it is missing, the error says how to get it.
+fn tool(program: &str, package: &str) -> io::Result<Command> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file());
+    let missing = || {
+        io::Error::new(io::ErrorKind::NotFound, format!("{program} was not found (Debian: apt-get install {package})"))
     };
+    found.map(|file| tied(&file)).ok_or_else(missing)
+}
+
+/// Runs a tool to its end, or ends it when it is time to stop, or when it takes longer than `most`.
+///
+/// # Errors
+/// It does not start, takes too long, or is to stop.
+fn output(command: &mut Command, most: Duration, stop: &Stop) -> io::Result<Output> {
     // What these tools print fits into a pipe, so it can be read when they have ended.
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(named)?;
+    let mut child = command.spawn()?;
+    let late = Instant::now() + most;
     while child.try_wait()?.is_none() {
-        if let Err(stopped) = stop.check() {
+        let on_time = || if Instant::now() < late { Ok(()) } else { Err(too_late(most)) };
+        if let Err(over) = stop.check().and_then(|()| on_time()) {
             child.kill()?;
             child.wait()?;
-            return Err(stopped);
+            return Err(over);
         }
         std::thread::sleep(LOOK);
     }
     child.wait_with_output()
+}
+
+fn too_late(most: Duration) -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, format!("the load's tool did not end within {} s", most.as_secs()))
 }
 
 #[cfg(test)]
@@ -141,11 +160,16 @@ mod tests {
     #[test]
     fn a_tool_is_run_to_its_end_or_to_the_stop() {
         let stop = Stop::default();
-        let said = output(Command::new("echo").arg("x"), "none", &stop).expect("echo");
+        let said = output(Command::new("echo").arg("x"), GRACE, &stop).expect("echo");
         assert_eq!(said.stdout, b"x\n");
-        let error = output(&mut Command::new("no-such-tool"), "tools", &stop).expect_err("missing").to_string();
+        let error = tool("no-such-tool", "tools").expect_err("missing").to_string();
         assert!(error.contains("apt-get install tools"), "{error}");
+        let error = output(Command::new("sleep").arg("600"), LOOK, &stop).expect_err("too late");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         stop.now();
-        assert!(output(Command::new("sleep").arg("600"), "none", &stop).is_err());
+        assert!(
+            output(Command::new("sleep").arg("600"), 2 * GRACE, &stop)
+                .is_err_and(|it| it.kind() == io::ErrorKind::Other)
+        );
     }
 }

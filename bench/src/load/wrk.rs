@@ -3,7 +3,6 @@
 use super::{Counts, Outcome};
 use crate::stop::Stop;
 use std::io;
-use std::process::Command;
 use std::time::Duration;
 
 /// Runs wrk with `threads` against `url`; whole seconds, one at least.
@@ -13,10 +12,11 @@ pub(crate) fn run(
     duration: Duration,
     stop: &Stop,
 ) -> io::Result<Outcome> {
-    let mut command = Command::new("wrk");
+    let mut command = super::tool("wrk", "wrk")?;
     command.args(["--latency", "--timeout", "10s"]).arg(format!("-t{threads}")).arg(format!("-c{connections}"));
-    command.arg(format!("-d{}s", duration.as_secs().max(1))).arg(url);
-    let output = super::output(&mut command, "wrk", stop)?;
+    let seconds = duration.as_secs().max(1);
+    command.arg(format!("-d{seconds}s")).arg(url);
+    let output = super::output(&mut command, Duration::from_secs(seconds) + super::GRACE, stop)?;
     let text = String::from_utf8_lossy(&output.stdout);
     let complaint =
         || format!("wrk printed what it never did before:\n{text}{}", String::from_utf8_lossy(&output.stderr));

@@ -16,14 +16,13 @@ pub use compare::{Difference, Place};
 pub(crate) use peers::{Peers, REFERENCE, verdict as verdict_in_kinds};
 pub use probe::{Probe, Scope, probes};
 
-use crate::child::{Output, Running};
+use crate::child::{Output, Running, tied};
 use crate::table::say;
 use ask::{Answer, ask, hold};
 use recorder::{Recorder, Seen};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tokio::runtime::Runtime;
@@ -132,7 +131,7 @@ pub fn of_twin() -> io::Result<Vec<Difference>> {
     let bench = Bench::start()?;
     let file = File::with(&bench.configuration()?)?;
     let start = |name: &str, subcommand: &str| -> io::Result<(Running, Party)> {
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = tied(&std::env::current_exe()?);
         command.arg(subcommand).arg("-c").arg(&file.0);
         let (process, address) = Running::listening(command, Output::Stderr)?;
         Ok((process, Party { name: name.into(), address }))

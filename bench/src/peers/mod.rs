@@ -1,10 +1,12 @@
 //! `bench peers`: who can take part on this machine, with which limits; and the Java originals, built.
 
+use crate::child::tied;
 use crate::contestant::{Availability, Configuration, Contestant, Setup, all, java};
 use crate::table::say;
 use clap::Subcommand;
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 mod check;
@@ -79,7 +81,7 @@ fn build(project: &str) -> io::Result<()> {
     std::fs::create_dir_all(&folder)?;
     let log = folder.join(format!("{project}.log"));
     let output = File::create(&log)?;
-    let mut maven = Command::new("mvn");
+    let mut maven = tied(Path::new("mvn"));
     maven.args(["-B", "-q", "-DskipTests", "package"]).current_dir(java::project_folder(project));
     let status = maven.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output).status()?;
     if status.success() && java::jar(project).is_file() {

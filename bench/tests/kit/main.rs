@@ -1,10 +1,12 @@
 //! The kit as its user has it: the binary, from the command line to the files that it leaves. No figure is looked at.
 
+/// Whatever ends the kit ends what it started.
+mod ends;
+
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
 
 /// A directory for results, removed at the end.
 struct Dir(PathBuf);
@@ -138,60 +140,4 @@ fn unknown_names_are_refused_with_the_known_ones() {
         let output = bench(&arguments, None).output().expect("bench runs");
         assert!(!output.status.success() && told(&output).contains(known), "{}", told(&output));
     }
-}
-
-/// Ends the process if the test does not.
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-#[test]
-fn after_an_interrupt_nothing_is_left_running() {
-    let dir = Dir::new("interrupt");
-    let arguments =
-        ["all", "--scenario", "isolation", "--contestant", "portcullis", "--seconds", "600", "--warm-up", "0"];
-    let mut bench = Ended(bench(&arguments, Some(&dir.0)).spawn().expect("bench starts"));
-    let mut lines = BufReader::new(bench.0.stdout.take().expect("a pipe"));
-    // Its limits are told once the gateway runs.
-    let mut line = String::new();
-    while !line.starts_with("portcullis, ") {
-        line.clear();
-        assert!(lines.read_line(&mut line).expect("a line") > 0, "ended early");
-    }
-    let started = children(bench.0.id());
-    assert_eq!(started.len(), 2, "a backend and a gateway");
-    let pid = rustix::process::Pid::from_raw(bench.0.id() as i32).expect("a process");
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
-    let status = wait(&mut bench.0);
-    assert!(!status.success());
-    assert!(started.iter().all(|pid| !is_running(*pid)), "{started:?}");
-    let mut rest = String::new();
-    lines.read_to_string(&mut rest).expect("the rest");
-    assert!(rest.contains("raw data: ") && rest.contains("stopped by a signal"), "{rest}");
-}
-
-fn wait(child: &mut Child) -> std::process::ExitStatus {
-    let patience = Instant::now() + Duration::from_secs(60);
-    while Instant::now() < patience {
-        if let Some(status) = child.try_wait().expect("a state") {
-            return status;
-        }
-        std::thread::park_timeout(Duration::from_millis(20));
-    }
-    panic!("it does not end");
-}
-
-fn children(pid: u32) -> Vec<u32> {
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("threads").flatten();
-    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
-    lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
-}
-
-fn is_running(pid: u32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
