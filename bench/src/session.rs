@@ -9,17 +9,18 @@ use crate::measure::environment;
 use crate::measure::run::{Measured, Site, measure};
 use crate::parity::Peers;
 use crate::plan::{Task, durations, in_words};
-use crate::raw::{Configuration, Participant, Results, Run};
+use crate::raw::{Configuration, Results, Run};
 use crate::scenario::{Cell, Effort};
 use crate::stop::Stop;
 use crate::summary;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 mod alike;
+mod note;
 
 /// What is needed for it.
 pub(crate) struct Session<'a> {
@@ -29,12 +30,12 @@ pub(crate) struct Session<'a> {
     scratch: Scratch,
     progress: ProgressBar,
     live: Option<Live<'a>>,
-    /// Whose limits are noted already.
-    noted: HashSet<(&'static str, Configuration)>,
+    /// Which limits of whom are noted already.
+    noted: HashMap<(&'static str, Configuration), HashSet<String>>,
     /// Before which scenarios the pair was compared.
     compared: HashSet<&'static str>,
-    /// How the pair differs, by the last comparison.
-    parity: String,
+    /// What the twin does not have, as far as it is noted.
+    lacking: HashMap<Configuration, HashSet<String>>,
     /// What the others are held against.
     peers: Peers,
 }
@@ -58,9 +59,9 @@ impl<'a> Session<'a> {
             scratch: Scratch::new()?,
             progress: ProgressBar::hidden(),
             live: None,
-            noted: HashSet::new(),
+            noted: HashMap::new(),
             compared: HashSet::new(),
-            parity: String::new(),
+            lacking: HashMap::new(),
             peers: Peers::start()?,
         })
     }
@@ -115,34 +116,6 @@ impl<'a> Session<'a> {
         let parity = self.look_at(task, &setup, started.address)?;
         self.note(task, &started.limits, "", parity)?;
         Ok(Live { task: *task, started, backend, backend_address, is_warm: false })
-    }
-
-    /// Notes the contestant's limits, or why it is missing, once for each configuration, and whatever `parity` has to say.
-    fn note(
-        &mut self,
-        task: &Task<'a>,
-        limits: &[contestant::Limit],
-        missing: &str,
-        parity: Option<String>,
-    ) -> io::Result<()> {
-        if !self.noted.insert((task.contestant, task.configuration)) {
-            return self.note_later(task, parity);
-        }
-        let own = |told| if told { "" } else { " (its own)" };
-        let lines =
-            limits.iter().map(|limit| format!("{}: {} = {}{}", limit.stage, limit.key, limit.value, own(limit.told)));
-        let limits = lines.collect::<Vec<_>>().join("\n");
-        if !limits.is_empty() {
-            self.say(&format!("{}, {:?}: {}", task.contestant, task.configuration, limits.replace('\n', "; ")));
-        }
-        self.results.participant(Participant {
-            contestant: task.contestant.into(),
-            configuration: task.configuration,
-            version: environment::version_of(task.contestant),
-            limits,
-            missing: missing.into(),
-            parity: if task.contestant == "twin" { self.parity.clone() } else { parity.unwrap_or_default() },
-        })
     }
 
     fn cell(&mut self, task: &Task<'a>, cell: &Cell) -> io::Result<()> {

@@ -20,7 +20,7 @@ pub(super) const HAPROXY: Contestant = Contestant {
 /// Its number of connections follows the limit of open files, and a higher one is refused at the start.
 /// Its timeouts are without bound unless given, of which it warns; those of Debian's haproxy.cfg count as stock.
 const KNOBS: &[Knob] = &[
-    Knob::new(Stage::Backlog, "defaults.backlog", Told::Default("as maxconn"), Told::Value("10000")),
+    Knob::new(Stage::Backlog, "defaults.backlog", Told::Default("as maxconn"), Told::Default("as maxconn")),
     Knob::new(Stage::Connections, "global.maxconn", Told::Default("by open files"), Told::Default("by open files")),
     Knob::new(
         Stage::Connections,
@@ -34,9 +34,13 @@ const KNOBS: &[Knob] = &[
     Knob::new(Stage::Upstream, "server.pool-max-conn", Told::Default("-1"), Told::Default("-1")),
     Knob::new(Stage::Timeout, "defaults.timeout connect", Told::Value("5000ms"), Told::Value("5000ms")),
     Knob::new(Stage::Timeout, "defaults.timeout client", Told::Value("50000ms"), Told::Value("50000ms")),
+    Knob::new(Stage::Timeout, "defaults.timeout http-request", AS_CLIENT, AS_CLIENT),
+    Knob::new(Stage::Timeout, "defaults.timeout http-keep-alive", AS_CLIENT, AS_CLIENT),
     Knob::new(Stage::Timeout, "defaults.timeout server", Told::Value("50000ms"), Told::Value("50000ms")),
     Knob::new(Stage::Log, "log", Told::Default("off"), Told::Default("off")),
 ];
+
+const AS_CLIENT: Told = Told::Default("as timeout client");
 
 fn run(launch: &Launch<'_>) -> io::Result<Listening> {
     let address = free_address()?;

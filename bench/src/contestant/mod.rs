@@ -1,7 +1,8 @@
 //! Who takes part: how each one is told its limits, started, found and ended.
 //!
 //! A contestant has two configurations. `stock` is what somebody gets who writes the routes and nothing else; `equalised` raises every limit
-//! in the request's path that could bind, for all alike, and sets the number of threads. What is told to a contestant is made from the same
+//! in the request's path that could bind and can be told, sets the number of threads, and turns off what may refuse for other reasons than a
+//! limit: the circuit breaker, the least rate of clients. It lowers nothing but a longer time that nobody waits for. What is told to a contestant is made from the same
 //! rows that are printed ([`Knob`]), so that the report can't say something else than the run.
 //!
 //! ```text
@@ -22,6 +23,7 @@ mod zuul2;
 
 use crate::child::{Output, Running, tied};
 pub(crate) use knob::{Knob, Limit, Stage, Told};
+pub(crate) use ours::twin_lacks;
 pub(crate) use scratch::Scratch;
 use std::fmt;
 use std::fs::{self, File};
@@ -56,7 +58,7 @@ impl fmt::Display for Family {
 pub(crate) enum Configuration {
     /// As it comes.
     Stock,
-    /// Nothing in the path binds but the threads of [`Setup::workers`].
+    /// Nothing in the path that can be told binds but the threads of [`Setup::workers`].
     Equalised,
 }
 

@@ -1,19 +1,21 @@
 //! portcullis in its variants, and its async twin: the same file for all.
 
 use super::netflix::{CONNECTIONS, POOL, POOL_QUEUE, SEMAPHORE, TIMEOUTS};
-use super::spring::write_properties;
-use super::{Availability, Contestant, Family, Knob, Launch, Listening, Stage, Told};
+use super::spring::{file_of, write_properties};
+use super::{Availability, Contestant, Family, Knob, Launch, Listening, Scratch, Stage, Told};
 use crate::child::{Output, Running, tied};
+use crate::twin::absent;
 use clap::CommandFactory;
+use portcullis::config::{self, Fault, Sources};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
 pub(super) const ALL: &[Contestant] = &[
-    contestant("portcullis", "portcullis", &[DOOR, FRONT, CONNECTIONS, WAIT, TIMEOUTS, LOG, SEMAPHORE]),
+    contestant("portcullis", "portcullis", &[DOOR, FRONT, CLIENTS, CONNECTIONS, WAIT, TIMEOUTS, LOG, SEMAPHORE]),
     contestant(
         "portcullis-thread",
         "portcullis, THREAD",
-        &[DOOR, FRONT, CONNECTIONS, WAIT, TIMEOUTS, LOG, POOL, POOL_QUEUE],
+        &[DOOR, FRONT, CLIENTS, CONNECTIONS, WAIT, TIMEOUTS, LOG, POOL, POOL_QUEUE],
     ),
     contestant(
         "portcullis-tiny-http",
@@ -39,7 +41,13 @@ const DOOR: &[Knob] = &[
     Knob::new(Stage::Backlog, "server.tomcat.accept-count", Told::Default("100"), Told::Value("10000")),
     Knob::new(Stage::Connections, "server.tomcat.max-connections", Told::Default("8192"), Told::Value("20000")),
     Knob::new(Stage::KeepAlive, "server.tomcat.max-keep-alive-requests", NO_BOUND, NO_BOUND),
+    Knob::new(Stage::Timeout, "server.tomcat.connection-timeout", Told::Default("60s"), Told::Default("60s")),
+    Knob::new(Stage::Timeout, "server.tomcat.keep-alive-timeout", AS_CONNECTION_TIMEOUT, AS_CONNECTION_TIMEOUT),
 ];
+
+/// What a client must keep up.
+const CLIENTS: &[Knob] =
+    &[Knob::new(Stage::Timeout, "gateway.client.min-rate", Told::Default("250 octets a second"), Told::Value("0"))];
 
 const FRONT: &[Knob] = &[
     Knob::new(Stage::Workers, "server.tomcat.threads.max", Told::Default("200"), Told::Workers),
@@ -47,11 +55,17 @@ const FRONT: &[Knob] = &[
     Knob::new(Stage::Queue, "gateway.queue.timeout", Told::Default("5s"), Told::Value("30s")),
 ];
 
-/// Nothing waits for a thread in it.
-const TWIN: &[Knob] = &[Knob::new(Stage::Workers, "--threads", Told::Default("one per processor"), Told::Processors)];
+/// Nothing waits for a thread in it. Of the least rate it is told what makes it and portcullis alike.
+const TWIN: &[Knob] = &[
+    Knob::new(Stage::Workers, "--threads", Told::Default("one per processor"), Told::Processors),
+    Knob::new(Stage::Timeout, "gateway.client.min-rate", Told::Default("none: not in the twin"), Told::Value("0")),
+];
 
-/// The crate bounds neither threads nor connections.
+/// The crate bounds neither threads nor connections, and knows no least rate.
 const TINY_HTTP: &[Knob] = &[
+    Knob::new(Stage::Backlog, "server.tomcat.accept-count", Told::Default("100"), Told::Value("10000")),
+    Knob::new(Stage::Timeout, "server.tomcat.connection-timeout", Told::Default("60s"), Told::Default("60s")),
+    Knob::new(Stage::Timeout, "server.tomcat.keep-alive-timeout", AS_CONNECTION_TIMEOUT, AS_CONNECTION_TIMEOUT),
     Knob::new(Stage::Workers, "server.container", Told::Value("tiny-http"), Told::Value("tiny-http")),
     Knob::new(Stage::Workers, "server.tomcat.threads.max", Told::Default("200"), Told::Workers),
     Knob::new(Stage::Queue, "gateway.queue.timeout", Told::Default("5s"), Told::Value("30s")),
@@ -69,6 +83,7 @@ const LOG: &[Knob] =
     &[Knob::new(Stage::Log, "gateway.access-log.format", Told::Default("combined"), Told::Value("off"))];
 
 const NO_BOUND: Told = Told::Default("no bound");
+const AS_CONNECTION_TIMEOUT: Told = Told::Default("as connection-timeout");
 const AS_CONNECTIONS: Told = Told::Default("as max-connections");
 
 /// Starts this program as `command`; it picks a port and says which.
@@ -82,6 +97,18 @@ fn run(launch: &Launch<'_>, command: &str) -> io::Result<Listening> {
     let (process, address) = Running::listening(program, Output::Stderr)?;
     let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, address.port()));
     Ok((if address.ip().is_unspecified() { loopback } else { address }, Some(process)))
+}
+
+/// What portcullis would do by the file that the twin was last started with, and the twin does not.
+///
+/// # Errors
+/// The file is gone, or is none.
+pub(crate) fn twin_lacks(scratch: &Scratch) -> io::Result<Vec<String>> {
+    let files = vec![file_of("twin", scratch)];
+    let loaded = config::load(&Sources { files, arguments: Vec::new(), environment: Vec::new() });
+    let told =
+        |faults: Vec<Fault>| io::Error::other(faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "));
+    Ok(absent::from(&loaded.map_err(told)?))
 }
 
 fn find_twin() -> Availability {

@@ -1,6 +1,6 @@
 //! Files in Spring's dialect, which Zuul 1, Spring Cloud Gateway and portcullis all read; and Spring Cloud Gateway itself.
 
-use super::{Contestant, Family, Knob, Launch, Listening, Route, Stage, Told, java};
+use super::{Contestant, Family, Knob, Launch, Listening, Route, Scratch, Stage, Told, java};
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
@@ -35,9 +35,10 @@ pub(super) const ALL: &[Contestant] = &[
     },
 ];
 
-/// The same for every JVM, in both configurations: a heap by the machine's memory would not be comparable.
+/// The same for every JVM, in both configurations: a heap by the machine's memory would not be comparable. It begins small, so that what
+/// is resident is what was needed, and not what was asked for at the start; it grows while warming up.
 pub(super) const MEMORY: &[Knob] = &[
-    Knob::new(Stage::Memory, "-Xms", Told::Value("1g"), Told::Value("1g")),
+    Knob::new(Stage::Memory, "-Xms", Told::Value("32m"), Told::Value("32m")),
     Knob::new(Stage::Memory, "-Xmx", Told::Value("1g"), Told::Value("1g")),
     Knob::new(Stage::Memory, "-XX:+UseG1GC", Told::Value("on"), Told::Value("on")),
 ];
@@ -47,6 +48,13 @@ pub(super) const TOMCAT: &[Knob] = &[
     Knob::new(Stage::Backlog, "server.tomcat.accept-count", Told::Default("100"), Told::Value("10000")),
     Knob::new(Stage::Connections, "server.tomcat.max-connections", Told::Default("8192"), Told::Value("20000")),
     Knob::new(Stage::KeepAlive, "server.tomcat.max-keep-alive-requests", Told::Default("100"), Told::Value("-1")),
+    Knob::new(Stage::Timeout, "server.tomcat.connection-timeout", Told::Default("60s"), Told::Default("60s")),
+    Knob::new(
+        Stage::Timeout,
+        "server.tomcat.keep-alive-timeout",
+        Told::Default("as connection-timeout"),
+        Told::Default("as connection-timeout"),
+    ),
     Knob::new(Stage::Log, "server.tomcat.accesslog.enabled", Told::Default("false"), Told::Default("false")),
 ];
 
@@ -83,12 +91,10 @@ const WEBFLUX: &[Knob] = &[
         Told::Default("the kernel's somaxconn"),
         Told::Default("the kernel's somaxconn"),
     ),
-    Knob::new(
-        Stage::Workers,
-        "-Dreactor.netty.ioWorkerCount",
-        Told::Default("one per processor, at least 4"),
-        Told::Processors,
-    ),
+    // As many as the others would be fewer than it has by itself on a small machine, and equalised takes nothing away.
+    Knob::new(Stage::Workers, "-Dreactor.netty.ioWorkerCount", IO_WORKERS, IO_WORKERS),
+    Knob::new(Stage::Timeout, "server.netty.connection-timeout", Told::Default("none"), Told::Default("none")),
+    Knob::new(Stage::Timeout, "server.netty.idle-timeout", Told::Default("none"), Told::Default("none")),
     Knob::new(
         Stage::Upstream,
         "spring.cloud.gateway.server.webflux.httpclient.pool.type",
@@ -102,6 +108,8 @@ const WEBFLUX: &[Knob] = &[
         Told::Value("30s"),
     ),
 ];
+
+const IO_WORKERS: Told = Told::Default("one per processor, at least 4");
 
 /// Starts a Spring Cloud Gateway.
 fn run(launch: &Launch<'_>, project: &str, javas: (u32, u32)) -> io::Result<Listening> {
@@ -122,9 +130,15 @@ pub(super) fn write_properties(launch: &Launch<'_>, routes: &str, address: Socke
     for limit in launch.limits.iter().filter(|limit| limit.told && !java::is_option(limit)) {
         let _ = writeln!(text, "{}={}", limit.key, limit.value);
     }
-    let file = launch.folder()?.join("application.properties");
+    launch.folder()?;
+    let file = file_of(launch.name, launch.scratch);
     fs::write(&file, text)?;
     Ok(file)
+}
+
+/// Where the file of this contestant's last start is.
+pub(super) fn file_of(contestant: &str, scratch: &Scratch) -> PathBuf {
+    scratch.path().join(contestant).join("application.properties")
 }
 
 fn service(route: &Route) -> String {

@@ -47,6 +47,55 @@ fn a_file_in_springs_dialect_has_the_routes_and_what_is_told() {
     assert!(!text.contains("-Xmx") && !text.contains("accesslog"), "{text}");
 }
 
+/// What both are told makes them do the same, but for one thing in stock, which is told.
+#[test]
+fn the_twin_as_it_is_measured_lacks_the_least_rate_in_stock_and_nothing_equalised() {
+    let scratch = Scratch::new().unwrap();
+    let lacks = |configuration| {
+        let setup = Setup { configuration, ..Setup::new(([127, 0, 0, 1], 9).into()) };
+        let twin = named("twin").unwrap();
+        let limits = twin.limits(&setup);
+        let launch = Launch { name: twin.name, setup: &setup, limits: &limits, scratch: &scratch };
+        spring::write_properties(&launch, "services", ([127, 0, 0, 1], 8).into()).unwrap();
+        let rate = limits.iter().find(|limit| limit.key == "gateway.client.min-rate").unwrap();
+        (twin_lacks(&scratch).unwrap(), rate.value.clone())
+    };
+    assert_eq!(lacks(Configuration::Equalised), (vec![], "0".into()));
+    let line = "not in the twin: a least rate of clients, which is on unless gateway.client.min-rate is 0";
+    assert_eq!(lacks(Configuration::Stock), (vec![line.to_owned()], "none: not in the twin".into()));
+}
+
+#[test]
+fn each_tells_its_backlog_and_how_long_it_waits_for_clients() {
+    for contestant in all().filter(|contestant| contestant.family != Family::None) {
+        let limits = contestant.limits(&Setup::new(([127, 0, 0, 1], 1).into()));
+        let has = |stage: Stage, words: &[&str]| {
+            limits.iter().any(|limit| limit.stage == stage && words.iter().any(|word| limit.key.contains(word)))
+        };
+        assert!(has(Stage::Backlog, &[""]), "{}", contestant.name);
+        let first = ["connection-timeout", "client_header_timeout", "http-request", "request.read.timeout"];
+        assert!(has(Stage::Timeout, &first), "{}", contestant.name);
+        let idle = ["keep-alive", "keepalive_timeout", "idle"];
+        assert!(has(Stage::Timeout, &idle), "{}", contestant.name);
+    }
+}
+
+/// What was asked for at the start would be all that memory shows.
+#[test]
+fn every_jvm_has_the_same_heap_and_it_begins_small() {
+    let jvms: Vec<_> =
+        all().filter(|it| it.knobs.iter().flat_map(|knobs| knobs.iter()).any(|knob| knob.key == "-Xmx")).collect();
+    assert_eq!(jvms.len(), 7);
+    for jvm in jvms {
+        for configuration in [Configuration::Stock, Configuration::Equalised] {
+            let limits = jvm.limits(&Setup { configuration, ..Setup::new(([127, 0, 0, 1], 1).into()) });
+            let heap = limits.iter().filter(|limit| limit.stage == Stage::Memory && limit.told);
+            let heap: Vec<_> = heap.map(|limit| (limit.key.as_str(), limit.value.as_str())).collect();
+            assert_eq!(heap, [("-Xms", "32m"), ("-Xmx", "1g"), ("-XX:+UseG1GC", "on")], "{}", jvm.name);
+        }
+    }
+}
+
 #[test]
 fn free_addresses_are_none_that_the_system_gives_away() {
     let [one, two] = [free_address().unwrap(), free_address().unwrap()];

@@ -13,7 +13,7 @@ mod probe;
 mod recorder;
 
 pub use compare::{Difference, Place};
-pub(crate) use peers::{Peers, REFERENCE, verdict as verdict_in_kinds};
+pub(crate) use peers::{Peers, REFERENCE, verdict as verdict_in_kinds, verdict_and_lacks};
 pub use probe::{Probe, Scope, probes};
 
 use crate::child::{Output, Running, tied};

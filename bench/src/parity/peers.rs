@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 
-/// No gateway, what the others are held against, and its twin, which is compared in more requests.
-const APART: [&str; 3] = ["direct", REFERENCE, "twin"];
+/// No gateway, and what the others are held against. Its twin is compared in more requests besides, but not with the measured limits.
+const APART: [&str; 2] = ["direct", REFERENCE];
 
 /// Who is right.
 pub(crate) const REFERENCE: &str = "portcullis";
@@ -123,6 +123,19 @@ pub(crate) fn verdict(differences: &[Difference]) -> String {
     kinds.sort_by_key(|kind| (is_field(kind[0]), kind[0].place));
     let head = format!("not like for like: {} kinds of differences in {asked} requests", kinds.len());
     let lines = kinds.iter().map(|kind| format!("  {}", told(kind)));
+    std::iter::once(head).chain(lines).collect::<Vec<_>>().join("\n")
+}
+
+/// The same of the twin, which besides lacks what no request of the list shows.
+pub(crate) fn verdict_and_lacks(probed: &str, lacks: &[String]) -> String {
+    if lacks.is_empty() {
+        return probed.to_owned();
+    }
+    let (head, kinds) = probed.split_once('\n').unwrap_or((probed, ""));
+    let head = head.strip_prefix("not like for like: ").unwrap_or(head);
+    let things = if lacks.len() == 1 { "1 thing" } else { &format!("{} things", lacks.len()) };
+    let head = format!("not like for like: {things} that no probe shows; {head}");
+    let lines = lacks.iter().map(|line| format!("  {line}")).chain(kinds.lines().map(str::to_owned));
     std::iter::once(head).chain(lines).collect::<Vec<_>>().join("\n")
 }
 

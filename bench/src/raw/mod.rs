@@ -61,11 +61,14 @@ pub(crate) struct Participant {
     pub(crate) configuration: Configuration,
     /// What it says of its version.
     pub(crate) version: String,
-    /// Every limit in its path, as `key = value`, one a line.
+    /// Every limit in its path, as `key = value`, one a line; of a later scenario those that it sets otherwise.
     pub(crate) limits: String,
+    /// The scenario that set them otherwise; empty at the first start.
+    #[serde(default)]
+    pub(crate) scenario: String,
     /// Why it is missing, and how to get it; empty when it took part.
     pub(crate) missing: String,
-    /// How it differs from portcullis in what it does, or that it does not; empty when never compared, and for the twin when like for like.
+    /// How it differs from portcullis in what it does, or that it does not; empty when never compared.
     pub(crate) parity: String,
 }
 

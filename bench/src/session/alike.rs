@@ -15,42 +15,59 @@ impl<'a> Session<'a> {
         if task.contestant != "twin" || !self.compared.insert(scenario) {
             return Ok(());
         }
-        let (is_alike, verdict) = match parity::of_twin() {
-            Ok(differences) => (differences.is_empty(), parity::verdict(&differences).join("\n")),
-            Err(error) => (false, could_not(&error)),
+        let verdict = match parity::of_twin() {
+            Ok(differences) => parity::verdict(&differences).join("\n"),
+            Err(error) => could_not(&error),
         };
         self.stop.check()?;
         self.say_parity(&format!("portcullis and twin, before {scenario}"), &verdict);
-        self.results.fact(&format!("parity before {scenario}"), &verdict)?;
-        self.parity = if is_alike { String::new() } else { verdict };
-        Ok(())
+        self.results.fact(&format!("parity before {scenario}"), &verdict)
     }
 
-    /// How the contestant that was just started differs from portcullis; `None` when that is known.
+    /// How the contestant that was just started differs from portcullis, as it is measured; `None` when that is known.
     pub(super) fn look_at(
         &mut self,
         task: &Task<'a>,
         setup: &Setup,
         address: SocketAddr,
     ) -> io::Result<Option<String>> {
+        let lacks = self.newly_lacking(task)?;
+        let probed = self.probe(task, setup, address);
+        self.stop.check()?;
+        if probed.is_none() && lacks.is_empty() {
+            return Ok(None);
+        }
+        let probed = probed.unwrap_or_else(|| "no probe showed anything new".into());
+        let verdict = parity::verdict_and_lacks(&probed, &lacks);
+        self.say_parity(&format!("portcullis and {}, {:?}", task.contestant, task.configuration), &verdict);
+        Ok(Some(verdict))
+    }
+
+    /// What the requests to both show, where that is new.
+    fn probe(&mut self, task: &Task<'a>, setup: &Setup, address: SocketAddr) -> Option<String> {
         let (name, configuration) = (task.contestant, task.configuration);
         if !self.peers.wants(name, configuration, self.effort.quick) {
-            return Ok(None);
+            return None;
         }
         let reference = || {
             let portcullis = contestant::named(REFERENCE).ok_or_else(|| io::Error::other("no portcullis"))?;
             // Overrides are the contestant's own, in its own words.
             portcullis.start(&Setup { overrides: Vec::new(), ..setup.clone() }, &self.scratch)
         };
-        let verdict = match self.peers.look((name, configuration), address, reference) {
+        match self.peers.look((name, configuration), address, reference) {
             Ok(found) => found.map(|differences| parity::verdict_in_kinds(&differences)),
             Err(error) => Some(could_not(&error)),
-        };
-        self.stop.check()?;
-        if let Some(verdict) = &verdict {
-            self.say_parity(&format!("portcullis and {name}, {configuration:?}"), verdict);
         }
-        Ok(verdict)
+    }
+
+    /// What the twin does not have of what its file asks for, as far as an earlier start did not show it.
+    fn newly_lacking(&mut self, task: &Task<'a>) -> io::Result<Vec<String>> {
+        if task.contestant != "twin" {
+            return Ok(Vec::new());
+        }
+        let lacks = contestant::twin_lacks(&self.scratch)?;
+        let known = self.lacking.entry(task.configuration).or_default();
+        Ok(lacks.into_iter().filter(|line| known.insert(line.clone())).collect())
     }
 
     /// What a later start showed first, as a fact: the contestant's row is written.

@@ -141,3 +141,24 @@ fn unknown_names_are_refused_with_the_known_ones() {
         assert!(!output.status.success() && told(&output).contains(known), "{}", told(&output));
     }
 }
+
+#[test]
+fn limits_that_a_later_scenario_sets_are_noted_with_it() {
+    let dir = Dir::new("later");
+    let arguments =
+        ["quick", "--scenario", "isolation,overload", "--contestant", "twin", "--configuration", "equalised"];
+    let arguments = [&arguments[..], &["--seconds", "0.3", "--warm-up", "0"]].concat();
+    let output = bench(&arguments, Some(&dir.0)).output().expect("bench runs");
+    assert!(output.status.success(), "{}", told(&output));
+    let contestants = table(&dir, "contestants.csv");
+    let [first, later] = &contestants[..] else { panic!("{contestants:?}") };
+    // The scenario that has two services comes second here: one process serves those that are alike.
+    let limit = "timeout: slow.ribbon.ReadTimeout = 30000";
+    assert_eq!((first["scenario"].as_str(), later["scenario"].as_str()), ("", "isolation"));
+    assert!(!first["limits"].contains(limit) && later["limits"].lines().any(|line| line == limit), "{contestants:?}");
+    assert!(!later["limits"].contains("product."), "only what differs: {}", later["limits"]);
+    assert!(first["parity"].starts_with("like for like in "), "measured as the others are: {}", first["parity"]);
+    let report = std::fs::read_to_string(dir.0.join("report.md")).expect("a report");
+    assert!(report.contains("| in isolation: 30000 |"), "{report}");
+    assert_eq!(report.matches("| async twin | async | equalised |").count(), 1, "{report}");
+}

@@ -46,6 +46,19 @@ fn each_kind_of_difference_is_told_once_and_fields_last() {
     assert_eq!(verdict(&[]), format!("like for like in {asked} requests"));
 }
 
+#[test]
+fn what_the_twin_lacks_comes_first() {
+    let lacks = ["not in the twin: x".to_owned()];
+    let like = "like for like in 23 requests";
+    assert_eq!(verdict_and_lacks(like, &[]), like);
+    let said = format!("not like for like: 1 thing that no probe shows; {like}\n  not in the twin: x");
+    assert_eq!(verdict_and_lacks(like, &lacks), said);
+    let unlike = "not like for like: 1 kinds of differences in 23 requests\n  GET: answer";
+    let two = [&lacks[..], &["y".to_owned()]].concat();
+    let said = "not like for like: 2 things that no probe shows; 1 kinds of differences in 23 requests\n  not in the twin: x\n  y\n  GET: answer";
+    assert_eq!(verdict_and_lacks(unlike, &two), said);
+}
+
 /// The twin as a contestant of this name, on the probes' configuration with `changed` in it.
 fn look(peers: &mut Peers, changed: &str) -> Option<Vec<String>> {
     let yaml = peers.bench.configuration().unwrap();
@@ -79,8 +92,8 @@ fn a_later_look_tells_only_what_is_new() {
 fn a_glance_looks_once_and_some_are_compared_elsewhere() {
     let mut peers = Peers::start().unwrap();
     let wants = |peers: &Peers, name, glance| peers.wants(name, Configuration::Stock, glance);
-    assert!(["direct", "portcullis", "twin"].iter().all(|name| !wants(&peers, name, false)));
-    assert!(wants(&peers, "nginx", true));
+    assert!(["direct", "portcullis"].iter().all(|name| !wants(&peers, name, false)));
+    assert!(wants(&peers, "nginx", true) && wants(&peers, "twin", true));
     look(&mut peers, "");
     assert!(!wants(&peers, "nginx", true) && wants(&peers, "nginx", false));
     assert!(peers.wants("nginx", Configuration::Equalised, true));

@@ -68,8 +68,9 @@ const WORDS: &[&str] = &[
      threads\" is 2000 requests a second before the same, of which 100 are under way on average.",
     "Run: one contestant in one cell in one round. Round: every contestant once in the cell; even rounds go backwards.",
     "Right answer: status 2xx and a body of the right length (of wrk and ab: status 2xx, no error). All else is told by its kind.",
-    "Limits: stock is what somebody gets who writes the routes and nothing else; equalised has every limit in the path raised so that none \
-     binds but the number of threads. The two are never mixed; all values stand under \"Limits, side by side\".",
+    "Limits: stock is what somebody gets who writes the routes and nothing else; equalised raises every limit in the path that can be told, \
+     so that the number of threads binds first, lowers none, and turns off the circuit breaker and the least rate of clients. What cannot \
+     be told, or needs no raising, is marked (its own). The two are never mixed; all values stand under \"Limits, side by side\".",
     "direct: no gateway, the backend alone. It is the ceiling of what this machine can show.",
     "Closed loop (wrk, ab): a connection sends its next request when it has its answer. Open loop: requests come at a given rate, whatever \
      becomes of them; their latency counts from when each was due, so waiting for a connection counts too.",
@@ -86,7 +87,9 @@ pub(super) fn participants(document: &mut Document, data: &Data) {
     document.heading(2, "Who took part");
     let mut here: Vec<&Participant> = data.participants.iter().collect();
     here.sort_by_key(|it| (place(&it.contestant), it.configuration));
-    let (missing, here): (Vec<_>, Vec<_>) = here.into_iter().partition(|it| !it.missing.is_empty());
+    let (missing, mut here): (Vec<_>, Vec<_>) = here.into_iter().partition(|it| !it.missing.is_empty());
+    // Rows of later scenarios tell other limits of the same.
+    here.dedup_by_key(|it| (&it.contestant, it.configuration));
     let row = |it: &&Participant| {
         let family = contestant::named(&it.contestant).map_or(NOT_TOLD.into(), |it| it.family.to_string());
         vec![label(&it.contestant).into(), family, word(it.configuration).into(), or_dash(&it.version)]
@@ -138,8 +141,8 @@ pub(super) fn void_runs(document: &mut Document, data: &Data) {
 pub(super) fn limits(document: &mut Document, data: &Data) {
     document.heading(2, "Limits, side by side");
     document.paragraph(
-        "As they were when a contestant was first started. What a scenario sets besides (threads, semaphores, pools, nginx's workers) stands \
-         in its section or in the cell's name.",
+        "As they were when a contestant was first started; where a later scenario set one otherwise, it is named with its value. (its own): \
+         not told, but what it comes to.",
     );
     let mut names: Vec<&str> = data.participants.iter().map(|it| it.contestant.as_str()).collect();
     names.sort_by_key(|name| place(name));
@@ -151,22 +154,31 @@ pub(super) fn limits(document: &mut Document, data: &Data) {
 }
 
 fn side_by_side(data: &Data, name: &str) -> Vec<Vec<String>> {
-    let of = |configuration| {
-        let noted =
-            data.participants.iter().filter(move |it| it.contestant == name && it.configuration == configuration);
-        noted.flat_map(|it| it.limits.lines()).filter_map(|line| line.split_once(" = ")).collect::<Vec<_>>()
+    let noted = data.participants.iter().filter(|it| it.contestant == name);
+    let of = |it: &'_ Participant| {
+        let pairs = it.limits.lines().filter_map(|line| line.split_once(" = "));
+        pairs.map(|(key, value)| (it.configuration, key.to_owned(), at(&it.scenario, value))).collect::<Vec<_>>()
     };
-    let (stock, equalised) = (of(Configuration::Stock), of(Configuration::Equalised));
+    let all: Vec<_> = noted.flat_map(of).collect();
+    let (stock, equalised): (Vec<_>, Vec<_>) =
+        all.iter().partition(|(configuration, ..)| *configuration == Configuration::Stock);
     let mut keys: Vec<&str> = Vec::new();
-    for (key, _) in equalised.iter().chain(&stock) {
-        if !keys.contains(key) {
+    for (_, key, _) in equalised.iter().chain(&stock) {
+        if !keys.contains(&key.as_str()) {
             keys.push(key);
         }
     }
-    let value = |limits: &[(&str, &str)], key: &str| {
-        limits.iter().find(|(other, _)| *other == key).map_or(NOT_TOLD.into(), |(_, value)| (*value).to_owned())
+    let value = |wanted: Configuration, key: &str| {
+        let values = all.iter().filter(|(configuration, other, _)| (*configuration, other.as_str()) == (wanted, key));
+        or_dash(&values.map(|(.., value)| value.as_str()).collect::<Vec<_>>().join("; "))
     };
-    keys.into_iter().map(|key| vec![key.to_owned(), value(&stock, key), value(&equalised, key)]).collect()
+    let row = |key: &str| vec![key.to_owned(), value(Configuration::Stock, key), value(Configuration::Equalised, key)];
+    keys.into_iter().map(row).collect()
+}
+
+/// A value of the first start as it is, a later one with its scenario.
+fn at(scenario: &str, value: &str) -> String {
+    if scenario.is_empty() { value.into() } else { format!("in {scenario}: {value}") }
 }
 
 /// The machine and what ran on it.
