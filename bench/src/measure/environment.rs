@@ -14,7 +14,7 @@ const KERNEL: &[&str] = &[
 
 /// Programs whose versions are told, and how they tell them.
 const PROGRAMS: &[(&str, &str)] =
-    &[("wrk", "-v"), ("ab", "-V"), ("nginx", "-v"), ("haproxy", "-v"), ("java", "-version"), ("rustc", "-V")];
+    &[("wrk", "-v"), ("ab", "-V"), ("nginx", "-v"), ("haproxy", "-v"), ("java", "-version")];
 
 /// Everything that can be found out, as keys and values; what is missing is said to be.
 pub(crate) fn facts() -> Vec<(String, String)> {
@@ -30,7 +30,10 @@ pub(crate) fn facts() -> Vec<(String, String)> {
         ("connections in TIME_WAIT before".into(), time_wait()),
         ("open files limit".into(), line_of("/proc/self/limits", "Max open files")),
         ("portcullis".into(), env!("CARGO_PKG_VERSION").into()),
-        ("revision".into(), revision()),
+        // Of the sources that this binary was built of, by build.rs: what lies around at run time may be another.
+        ("revision".into(), env!("BENCH_REVISION").into()),
+        ("version of rustc".into(), env!("BENCH_RUSTC").into()),
+        // A debug build is for trying the kit out.
         ("build".into(), if cfg!(debug_assertions) { "debug: no figures" } else { "release" }.into()),
         ("command line".into(), std::env::args().collect::<Vec<_>>().join(" ")),
         ("network".into(), "loopback: no loss, no distance".into()),
@@ -41,7 +44,7 @@ pub(crate) fn facts() -> Vec<(String, String)> {
     facts
 }
 
-/// Nothing was missing: a debug build is for trying the kit out, and says so in its results.
+/// What a file holds.
 fn file(path: &str) -> String {
     std::fs::read_to_string(path).map_or("not told".into(), |text| text.trim().to_owned())
 }
@@ -95,13 +98,6 @@ fn declared<'a>(project: &'a str, artifact: &str) -> Option<&'a str> {
     Some(version)
 }
 
-/// The commit that the sources are at, if they lie in a repository.
-fn revision() -> String {
-    let git = Command::new("git").args(["describe", "--always", "--dirty", "--abbrev=12"]).output();
-    let told = git.ok().filter(|output| output.status.success());
-    told.map_or("not told".into(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-}
-
 /// The first line that is not empty of what the program says of itself, on either output.
 fn version(program: &str, flag: &str) -> String {
     let Ok(output) = Command::new(program).arg(flag).output() else { return "not found".into() };
@@ -132,6 +128,10 @@ mod tests {
         assert!(value("kernel").contains('.'), "{}", value("kernel"));
         assert!(value("processors").parse::<usize>().is_ok_and(|n| n > 0));
         assert!(value("memory").ends_with("kB"));
+        assert!(value("version of rustc").starts_with("rustc 1."), "{}", value("version of rustc"));
+        let commit = value("revision").trim_end_matches("-dirty").rsplit("-g").next().unwrap_or_default();
+        let is_commit = commit.len() >= 7 && commit.bytes().all(|octet| octet.is_ascii_hexdigit());
+        assert!(is_commit || value("revision") == "not told", "{}", value("revision"));
         assert!(value("connections in TIME_WAIT before").parse::<u64>().is_ok());
         let mut names: Vec<_> = facts.iter().map(|(name, _)| name).collect();
         names.sort();

@@ -1,16 +1,22 @@
-//! What processes cost, by `/proc`: processor time, context switches, memory, threads and open files of a process and its children.
+//! What processes cost, by the kernel: processor time, context switches, memory, threads and open files of a process and its children.
 //!
-//! Processor time includes threads that ended; context switches are those of threads that still live, since the kernel tells them by
-//! thread only. Both are differences of two looks.
+//! | | from | exact to | of what ended meanwhile |
+//! |---|---|---|---|
+//! | processor time | the process's own clock | nanoseconds | threads that ended: all; processes: nothing |
+//! | its parts in user mode and in the kernel | ticks in `/proc/PID/stat`, in which that time is divided | 10 ms | the same |
+//! | context switches | `/proc/PID/task` | one | threads that ended: nothing, the kernel tells them by thread only |
+//!
+//! All are differences of two looks.
 
 use crate::stop::Stop;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
-
-/// Of the kernel's clock that `/proc` counts processor time in; the same on every Linux that is in use.
-const TICKS_PER_SECOND: f64 = 100.0;
 
 /// How often threads and open files are looked at during a run.
 const LOOK: Duration = Duration::from_millis(500);
@@ -18,6 +24,8 @@ const LOOK: Duration = Duration::from_millis(500);
 /// What processes have used up to a moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Snapshot {
+    /// Processor time by process.
+    used: HashMap<u32, Duration>,
     /// Ticks in user mode and in the kernel, by process.
     ticks: HashMap<u32, (u64, u64)>,
     /// Voluntary and involuntary context switches by thread.
@@ -27,6 +35,7 @@ pub(crate) struct Snapshot {
 /// What was used between two moments.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Cost {
+    /// To the tick; the sum of both is exact.
     pub(crate) user_seconds: f64,
     pub(crate) system_seconds: f64,
     pub(crate) voluntary_switches: u64,
@@ -45,6 +54,7 @@ impl Snapshot {
     pub(crate) fn of(pids: &[u32]) -> Self {
         let mut snapshot = Self::default();
         for &pid in pids {
+            snapshot.used.extend(used(pid).map(|used| (pid, used)));
             let ticks = read(&format!("/proc/{pid}/stat")).and_then(|stat| ticks(&stat));
             snapshot.ticks.extend(ticks.map(|ticks| (pid, ticks)));
             for thread in numbers_in(&format!("/proc/{pid}/task")) {
@@ -57,11 +67,21 @@ impl Snapshot {
 
     /// What was used since `before`; of processes and threads that are new, everything.
     pub(crate) fn since(&self, before: &Self) -> Cost {
+        let used =
+            |(pid, now): (&u32, &Duration)| now.saturating_sub(before.used.get(pid).copied().unwrap_or_default());
+        let used: Duration = self.used.iter().map(used).sum();
         let (user, system) = difference(&self.ticks, &before.ticks);
         let (voluntary_switches, involuntary_switches) = difference(&self.switches, &before.switches);
-        let seconds = |ticks| ticks as f64 / TICKS_PER_SECOND;
-        Cost { user_seconds: seconds(user), system_seconds: seconds(system), voluntary_switches, involuntary_switches }
+        let system_seconds = used.as_secs_f64() * system as f64 / (user + system).max(1) as f64;
+        let user_seconds = used.as_secs_f64() - system_seconds;
+        Cost { user_seconds, system_seconds, voluntary_switches, involuntary_switches }
     }
+}
+
+/// By the clock of the process; `None` when it is gone.
+fn used(pid: u32) -> Option<Duration> {
+    let clock = clock_getcpuclockid(Pid::from_raw(pid.try_into().ok()?)).ok()?;
+    Some(clock_gettime(clock).ok()?.into())
 }
 
 fn difference(now: &HashMap<u32, (u64, u64)>, before: &HashMap<u32, (u64, u64)>) -> (u64, u64) {
@@ -71,11 +91,11 @@ fn difference(now: &HashMap<u32, (u64, u64)>, before: &HashMap<u32, (u64, u64)>)
     })
 }
 
-/// This process and those that it started and that have ended, such as wrk, in seconds.
+/// This process and those that it started and that have ended, such as wrk, in seconds; to the microsecond.
 pub(crate) fn own_cpu_seconds() -> f64 {
-    let fields = read("/proc/self/stat").and_then(|stat| stat_fields(&stat));
-    let ticks: u64 = fields.iter().flat_map(|fields| fields[11..15].iter()).sum();
-    ticks as f64 / TICKS_PER_SECOND
+    let used =
+        |who| getrusage(who).map_or(0, |it| it.user_time().num_microseconds() + it.system_time().num_microseconds());
+    (used(UsageWho::RUSAGE_SELF) + used(UsageWho::RUSAGE_CHILDREN)) as f64 / 1e6
 }
 
 /// User and kernel ticks in a line of `stat`.
@@ -106,9 +126,18 @@ fn field(status: &str, name: &str) -> u64 {
 pub(crate) struct Size {
     pub(crate) threads: u64,
     pub(crate) open_files: u64,
-    pub(crate) rss_kb: u64,
     /// Since the processes started.
     pub(crate) peak_rss_kb: u64,
+}
+
+/// The memory of these processes together in KiB, pages that they share divided between those who do. It takes the kernel milliseconds of a
+/// large process, so it is not for the time of a measurement. `None` when one of them is gone.
+pub(crate) fn pss_kb(pids: &[u32]) -> Option<u64> {
+    let of = |pid: &u32| {
+        let rollup = read(&format!("/proc/{pid}/smaps_rollup"))?;
+        rollup.contains("\nPss:").then(|| field(&rollup, "Pss:"))
+    };
+    pids.iter().map(of).sum()
 }
 
 impl Size {
@@ -119,7 +148,6 @@ impl Size {
             Self {
                 threads: sum.threads + field(&status, "Threads:"),
                 open_files: sum.open_files + numbers_in(&format!("/proc/{pid}/fd")).count() as u64,
-                rss_kb: sum.rss_kb + field(&status, "VmRSS:"),
                 peak_rss_kb: sum.peak_rss_kb + field(&status, "VmHWM:"),
             }
         })
@@ -130,7 +158,6 @@ impl Size {
         Self {
             threads: self.threads.max(other.threads),
             open_files: self.open_files.max(other.open_files),
-            rss_kb: self.rss_kb.max(other.rss_kb),
             peak_rss_kb: self.peak_rss_kb.max(other.peak_rss_kb),
         }
     }
@@ -206,14 +233,56 @@ mod tests {
         assert_eq!(ticks("42 (x) S 1"), None);
     }
 
+    fn snapshot(used: &[(u32, u64)], ticks: &[(u32, (u64, u64))], switches: &[(u32, (u64, u64))]) -> Snapshot {
+        Snapshot {
+            used: used.iter().map(|(pid, milliseconds)| (*pid, Duration::from_millis(*milliseconds))).collect(),
+            ticks: ticks.iter().copied().collect(),
+            switches: switches.iter().copied().collect(),
+        }
+    }
+
     #[test]
     fn what_is_new_counts_whole_and_what_is_gone_not_at_all() {
-        let before = Snapshot { ticks: [(1, (100, 50)), (2, (9, 9))].into(), switches: [(1, (5, 5))].into() };
-        let now =
-            Snapshot { ticks: [(1, (150, 60)), (3, (25, 0))].into(), switches: [(1, (8, 5)), (7, (1, 2))].into() };
+        let before = snapshot(&[(1, 1500), (2, 180)], &[(1, (100, 50)), (2, (9, 9))], &[(1, (5, 5))]);
+        let now = snapshot(&[(1, 2101), (3, 249)], &[(1, (150, 60)), (3, (25, 0))], &[(1, (8, 5)), (7, (1, 2))]);
         let cost = now.since(&before);
-        assert_eq!((cost.user_seconds, cost.system_seconds), (0.75, 0.1));
+        assert!((cost.cpu_seconds() - 0.85).abs() < 1e-9, "{cost:?}");
+        assert!((cost.system_seconds - 0.1).abs() < 1e-9, "{cost:?}");
         assert_eq!((cost.voluntary_switches, cost.involuntary_switches), (4, 2));
+    }
+
+    #[test]
+    fn what_is_less_than_a_tick_is_told() {
+        let cost = snapshot(&[(1, 3)], &[(1, (0, 0))], &[]).since(&snapshot(&[(1, 1)], &[(1, (0, 0))], &[]));
+        assert!((cost.cpu_seconds() - 0.002).abs() < 1e-9 && cost.system_seconds == 0.0, "{cost:?}");
+    }
+
+    #[test]
+    fn threads_that_ended_have_cost_what_they_used() {
+        let own = [std::process::id()];
+        let before = Snapshot::of(&own);
+        let worked = std::thread::spawn(|| {
+            let begun = clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap();
+            let used = || Duration::from(clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap() - begun);
+            let mut sum = 0_u64;
+            while used() < Duration::from_millis(3) {
+                sum = std::hint::black_box(sum + 1);
+            }
+        });
+        worked.join().unwrap();
+        let cost = Snapshot::of(&own).since(&before);
+        assert!(cost.cpu_seconds() >= 0.003, "{cost:?}");
+        assert_eq!(used(u32::MAX), None);
+    }
+
+    #[test]
+    fn shared_pages_are_divided_between_those_who_share_them() {
+        let own = [std::process::id()];
+        let rss_kb = field(&read("/proc/self/status").unwrap(), "VmRSS:");
+        let pss = pss_kb(&own).unwrap();
+        // The C library is everybody's.
+        assert!(pss > 0 && pss < rss_kb, "{pss} of {rss_kb}");
+        assert_eq!(pss_kb(&[own[0], u32::MAX]), None);
     }
 
     #[test]
@@ -228,7 +297,7 @@ mod tests {
     fn this_process_has_threads_files_memory_and_used_time() {
         let own = [std::process::id()];
         let size = Size::of(&own);
-        assert!(size.threads >= 1 && size.open_files >= 3 && size.peak_rss_kb >= size.rss_kb && size.rss_kb > 0);
+        assert!(size.threads >= 1 && size.open_files >= 3 && size.peak_rss_kb > 0);
         let before = Snapshot::of(&own);
         let mut sum = 0_u64;
         while Snapshot::of(&own).since(&before).cpu_seconds() < 0.02 {
@@ -241,15 +310,17 @@ mod tests {
     #[test]
     fn the_watcher_sees_what_was_there_only_meanwhile() {
         let own = [std::process::id()];
+        // More than all tests beside it have open together.
+        const FILES: u64 = 300;
         let before = Size::of(&own).open_files;
         let work = || {
-            let files: Vec<_> = (0..50).map(|_| std::fs::File::open("/dev/null")).collect::<Result<_, _>>()?;
+            let files: Vec<_> = (0..FILES).map(|_| std::fs::File::open("/dev/null")).collect::<Result<_, _>>()?;
             // Two looks later it was seen.
             std::thread::sleep(2 * LOOK);
-            Ok(files.len())
+            Ok(files.len() as u64)
         };
         let (opened, most) = watching(&own, &Stop::default(), work).expect("watched");
-        assert_eq!(opened, 50);
-        assert!(most.open_files >= before.min(50), "{most:?}");
+        assert_eq!(opened, FILES);
+        assert!(before < FILES && most.open_files >= FILES, "{before}, then {most:?}");
     }
 }

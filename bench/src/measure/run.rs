@@ -2,7 +2,7 @@
 
 use super::bring::{Brought, bring, park, warm};
 use super::counters::{self, Gateway};
-use super::process::{Machine, Size, Snapshot, own_cpu_seconds, watching};
+use super::process::{Machine, Size, Snapshot, own_cpu_seconds, pss_kb, watching};
 use super::reconcile::{Sides, reconcile};
 use super::recovery::recovery;
 use super::void;
@@ -75,7 +75,9 @@ pub(crate) fn measure(site: &Site<'_>, cell: &Cell, patience: Patience) -> io::R
     site.stop.check()?;
     let after = Look::at(site, &pids)?;
     let base = Run { started, ..common(&warm, &parked, cell) };
-    let base = account(base, !pids.is_empty(), &brought, (&before, &after), size);
+    // After the last look: to count it takes the kernel a while, which is nobody's cost.
+    let pss_kb = pss_kb(&pids).filter(|_| !pids.is_empty());
+    let base = Run { pss_kb, ..account(base, !pids.is_empty(), &brought, (&before, &after), size) };
     Ok(brought.into_iter().map(|brought| row(&base, cell, &warm, brought)).collect())
 }
 
@@ -145,7 +147,6 @@ fn account(run: Run, proxied: bool, brought: &[Brought<'_>], (before, after): (&
         voluntary_switches: cost.map(|cost| cost.voluntary_switches),
         involuntary_switches: cost.map(|cost| cost.involuntary_switches),
         peak_rss_kb: proxied.then_some(size.peak_rss_kb),
-        rss_kb: proxied.then_some(size.rss_kb),
         threads: proxied.then_some(size.threads),
         open_files: proxied.then_some(size.open_files),
         backend_requests: Some(requests),

@@ -40,7 +40,7 @@ fn an_open_loop_leaves_a_row_a_distribution_and_windows() {
     assert_eq!(run.backend_requests, Some(run.ok), "the warm-up is not counted");
     assert_eq!((run.body_octets, run.delay_ms, run.offered_per_second), (100, 5.0, Some(100.0)));
     assert!(run.p50_ms.is_some_and(|ms| ms >= 4.99) && run.p99_ms >= run.p50_ms);
-    assert!(run.threads.is_some_and(|threads| threads > 1) && run.peak_rss_kb.is_some());
+    assert!(run.threads.is_some_and(|threads| threads > 1) && run.peak_rss_kb >= run.pss_kb && run.pss_kb > Some(0));
     assert!(run.warmed_up.is_some() && !run.started.is_empty());
     assert!(latencies.iter().any(|latency| latency.percentile == 99.9));
     let phases: Vec<&str> = windows.iter().map(|window| window.phase.as_str()).collect();

@@ -88,7 +88,7 @@ pub(crate) struct Run {
     /// How late the client itself woke for a request, at 99 %: waiting for a connection is not its lateness.
     pub(crate) lateness_p99_ms: Option<f64>,
 
-    /// The contestant's processor time in user mode, in seconds.
+    /// The contestant's processor time in user mode, in seconds; its sum with the kernel's is exact, each of them to 10 ms.
     pub(crate) user_seconds: Option<f64>,
     /// The same in the kernel.
     pub(crate) system_seconds: Option<f64>,
@@ -104,10 +104,10 @@ pub(crate) struct Run {
     pub(crate) voluntary_switches: Option<u64>,
     /// Those that the kernel forced on it.
     pub(crate) involuntary_switches: Option<u64>,
-    /// The most memory that was resident, in KiB, since the process started.
+    /// The most memory that was resident, in KiB, since the process started; pages that several processes share count for each.
     pub(crate) peak_rss_kb: Option<u64>,
-    /// Resident at the end of the run, in KiB.
-    pub(crate) rss_kb: Option<u64>,
+    /// Memory at the end of the run, parked connections still open, in KiB; pages that several processes share are divided between them (PSS).
+    pub(crate) pss_kb: Option<u64>,
     /// The most threads that were seen.
     pub(crate) threads: Option<u64>,
     /// The most open files that were seen.

@@ -155,7 +155,7 @@ pub(crate) fn parked(scenario: &str, cells: &[Cell<'_>]) -> Vec<Plot> {
                 plots.push(Plot { series, note: MEDIANS.into(), ..Plot::new(title, x, y) });
             }
         };
-        add("Memory", "resident memory, MiB", |run| run.rss_kb.map(|kb| kb as f64 / 1024.0));
+        add("Memory", "memory (PSS), MiB", |run| run.pss_kb.map(|kb| kb as f64 / 1024.0));
         add("Threads", "threads", |run| run.threads.map(|threads| threads as f64));
     }
     plots

@@ -155,7 +155,7 @@ impl Measure {
             Self::Goodput => Some(run.goodput),
             Self::P99 => run.p99_ms,
             Self::Processor => run.cpu_per_thousand,
-            Self::Memory => run.rss_kb.map(|kb| kb as f64),
+            Self::Memory => run.pss_kb.map(|kb| kb as f64),
             Self::Threads => run.threads.map(|threads| threads as f64),
         }
     }

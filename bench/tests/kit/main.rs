@@ -30,6 +30,8 @@ impl Drop for Dir {
 
 fn bench(arguments: &[&str], results: Option<&Path>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bench"));
+    // Not where the sources are: the binary knows what it was built of.
+    command.current_dir(std::env::temp_dir());
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     results.map(|dir| command.arg("--results").arg(dir));
     command
@@ -62,6 +64,8 @@ fn a_tiny_measurement_leaves_all_its_files() {
     assert!(dir.rows("latencies.csv").len() > 4 && dir.rows("windows.csv").len() > 4);
     assert!(dir.rows("contestants.csv").iter().any(|row| row.contains("server.tomcat.threads.max = 200")));
     assert!(dir.rows("environment.csv").iter().any(|row| row == "seed,1"));
+    let built = format!("revision,{}", env!("BENCH_REVISION"));
+    assert!(dir.rows("environment.csv").contains(&built), "{built}");
     assert!(told(&output).contains("== overload"));
     can_be_told_again(&dir, &told(&output));
 }

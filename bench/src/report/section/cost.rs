@@ -12,8 +12,8 @@ const COLUMNS: &[&str] = &[
     "of it in the kernel",
     "switches per answer, waiting",
     "switches per answer, forced",
-    "peak memory MiB",
-    "memory at the end MiB",
+    "most memory resident since the start MiB",
+    "memory at the end (PSS) MiB",
     "threads",
     "open files",
 ];
@@ -51,7 +51,7 @@ fn row(cell: &Cell<'_>, contestant: &str) -> Vec<String> {
         told(|run| per_answer(run, run.voluntary_switches)),
         told(|run| per_answer(run, run.involuntary_switches)),
         spread(summary(&runs, |run| Some(run.peak_rss_kb? as f64 / 1024.0))),
-        spread(summary(&runs, |run| Some(run.rss_kb? as f64 / 1024.0))),
+        spread(summary(&runs, |run| Some(run.pss_kb? as f64 / 1024.0))),
         count(&runs, |run| run.threads),
         count(&runs, |run| run.open_files),
     ]

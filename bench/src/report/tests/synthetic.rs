@@ -59,7 +59,7 @@ fn run(scenario: &str, cell: &str, contestant: &str, round: u32) -> Run {
         user_seconds: Some(1.0),
         system_seconds: Some(1.0),
         threads: Some(20),
-        rss_kb: Some(10_240),
+        pss_kb: Some(10_240),
         backend_requests: Some(1000),
         ..Run::default()
     }
@@ -115,12 +115,12 @@ fn sweep(data: &mut Data, round: u32) {
 
 fn idle(data: &mut Data, round: u32) {
     for connections in [0, 10_000] {
-        for (contestant, threads, rss_kb) in [("portcullis", 20, 10_240), ("twin", 5, 20_480)] {
+        for (contestant, threads, pss_kb) in [("portcullis", 20, 10_240), ("twin", 5, 20_480)] {
             data.runs.push(Run {
                 kind: Kind::Parked,
                 connections,
                 threads: Some(threads),
-                rss_kb: Some(rss_kb),
+                pss_kb: Some(pss_kb),
                 ..run("idle", &format!("{connections} parked"), contestant, round)
             });
         }
