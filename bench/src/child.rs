@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 /// How long a program may take until it listens: a JVM on a busy machine takes its time.
 const START: Duration = Duration::from_secs(90);
 
+/// How long one attempt to connect to it may take: a full backlog would keep it for minutes.
+const CONNECT: Duration = Duration::from_secs(1);
+
 /// A started process; dropping it ends the process.
 pub(crate) struct Running {
     child: Child,
@@ -58,7 +61,7 @@ impl Running {
             io::Error::other(format!("{why}; the end of what it said:\n{}", tail(&said, 20)))
         };
         let patience = Instant::now() + START;
-        while std::net::TcpStream::connect(address).is_err() {
+        while std::net::TcpStream::connect_timeout(&address, CONNECT).is_err() {
             if let Some(status) = running.child.try_wait()? {
                 return Err(failed(format!("{command:?} ended at once: {status}")));
             }

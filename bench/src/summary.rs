@@ -105,7 +105,7 @@ fn row(name: &str, runs: &[&Run], nginx: Option<f64>, direct: Option<f64>) -> St
         median(|run| run.p99_ms, 2),
         median(|run| Some(run.cpu_seconds()? / run.seconds * 100.0), 0),
         median(|run| run.cpu_per_thousand.map(|cpu| cpu * 1000.0), 1),
-        median(|run| run.peak_rss_kb.map(|kb| kb as f64 / 1024.0), 0),
+        median(|run| run.pss_kb.map(|kb| kb as f64 / 1024.0), 0),
         median(|run| run.threads.map(|threads| threads as f64), 0),
         ratio(good.median, nginx),
         ratio(good.median, direct),

@@ -31,7 +31,9 @@ const WORTH: &[&str] = &[
 
 /// The table of a scenario.
 pub(super) fn table(cells: &[Cell<'_>]) -> Table {
-    let caption = "What it cost: medians of the valid rounds (lowest..highest for processor time and memory)";
+    let caption = "What it cost: medians of the valid rounds (lowest..highest for processor time and memory). Memory at the end is taken when \
+                   the load is over, with pages that several processes share divided between them; the most resident counts them for each. \
+                   A JVM's is what its heap grew to, of 32 MB at the start and 1 GB at most";
     Table::new(caption, &columns(COLUMNS)).with(rows(cells, row)).without_untold()
 }
 

@@ -83,7 +83,11 @@ fn loads(cells: &[Cell<'_>]) -> String {
         Kind::Poisson => {
             "Open loop: requests come at random times with a constant mean rate, whatever becomes of them."
         }
-        Kind::Parked => "Parked: connections stand idle, and memory and threads are looked at.",
+        Kind::Parked => {
+            "Parked: connections stand idle, and memory and threads are looked at. Not all memory is the model's: nginx sets aside a place for \
+             each of the worker_connections that it is told, hyper keeps two buffers of 8 KiB with each of the twin's connections, and a JVM \
+             has what its heap grew to."
+        }
     };
     let mut words: Vec<&str> = Vec::new();
     for cell in cells {
