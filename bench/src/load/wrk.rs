@@ -6,7 +6,12 @@ use std::io;
 use std::process::Command;
 use std::time::Duration;
 
-/// Runs wrk with `threads` against `url`; whole seconds, one at least.
+/// How long wrk runs when it is told this: whole seconds, one at least.
+pub(crate) fn whole_seconds(duration: Duration) -> u64 {
+    duration.as_secs().max(1)
+}
+
+/// Runs wrk with `threads` against `url`, for [`whole_seconds`].
 pub(crate) fn run(
     url: &str,
     (threads, connections): (u64, u64),
@@ -15,7 +20,7 @@ pub(crate) fn run(
 ) -> io::Result<Outcome> {
     let mut command = Command::new("wrk");
     command.args(["--latency", "--timeout", "10s"]).arg(format!("-t{threads}")).arg(format!("-c{connections}"));
-    command.arg(format!("-d{}s", duration.as_secs().max(1))).arg(url);
+    command.arg(format!("-d{}s", whole_seconds(duration))).arg(url);
     let output = super::output(&mut command, "wrk", stop)?;
     let text = String::from_utf8_lossy(&output.stdout);
     let complaint =
