@@ -40,6 +40,19 @@ fn nothing_can_be_divided_by_nothing() {
 }
 
 #[test]
+fn a_latency_at_the_end_of_few_is_not_compared() {
+    let few = |who: &str, ok| Run { ok, p99_ms: Some(5.0), ..run(who, 1, 1.0) };
+    let runs = [few("a", 999), few("b", 1000)];
+    let pairs = cells(&runs, "s")[0].pairs("a", "b", Measure::P99);
+    assert_eq!(
+        (pairs.ratios.len(), pairs.lost),
+        (0, vec!["round 1: too few answers for a latency at 99 %".to_owned()])
+    );
+    let runs = [few("a", 1000), few("b", 1000)];
+    assert_eq!(cells(&runs, "s")[0].pairs("a", "b", Measure::P99).ratios, [1.0]);
+}
+
+#[test]
 fn other_cells_and_other_limits_are_other_comparisons() {
     let stock = Run { configuration: Configuration::Stock, ..run("b", 1, 1.0) };
     let other = Run { cell: "d".into(), ..run("b", 1, 1.0) };
@@ -64,7 +77,11 @@ fn the_backend_alone_stands_in_for_both_configurations() {
 #[test]
 fn late_answers_are_compared_only_where_both_serve_what_is_offered() {
     let open = |who: &str, ok| Run { kind: Kind::Open, scheduled: Some(200), ok, ..run(who, 1, 90.0) };
+    let late = |who: &str, in_time| Run { in_time: Some(in_time), ..open(who, 200) };
     let table = [
+        ([late("a", 200), late("b", 198)], Measure::P99),
+        ([late("a", 200), late("b", 197)], Measure::Goodput),
+        ([late("a", 197), late("b", 200)], Measure::Goodput),
         ([open("a", 200), open("b", 198)], Measure::P99),
         ([open("a", 200), open("b", 197)], Measure::Goodput),
         ([open("a", 120), open("b", 120)], Measure::Goodput),
