@@ -42,7 +42,8 @@ pub(super) fn warm(site: &Site<'_>, cell: &Cell, window: Duration) -> io::Result
         }
         Load::Beside(beside) => run_open(site, &cell.target, beside.own, (site.seed, window.as_secs_f64()))?,
         Load::Overload { knee, connections } => {
-            let half = Open { rate: knee / 2.0, poisson: false, connections: *connections };
+            let (before, _) = OVERLOAD[0];
+            let half = Open { rate: before * knee, poisson: false, connections: *connections };
             run_open(site, &cell.target, half, (site.seed, window.as_secs_f64()))?
         }
     };

@@ -65,11 +65,12 @@ impl Look {
 
 /// Measures a cell; a row for each of its loads.
 pub(crate) fn measure(site: &Site<'_>, cell: &Cell, patience: Patience) -> io::Result<Vec<Measured>> {
+    let warm = warm_up(patience, |window| warm(site, cell, window))?;
+    // Only now: servers end connections that stand idle for some time, and a warm-up may take as long.
     let parked = match &cell.load {
         Load::Parked { connections, .. } => park(site, &cell.target, *connections)?,
         _ => Vec::new(),
     };
-    let warm = warm_up(patience, |window| warm(site, cell, window))?;
     settle(site)?;
     counters::restart(site.backend, site.seed)?;
     let pids = (site.pids)();
@@ -257,5 +258,24 @@ fn window(phase: &str, bucket: &Bucket) -> Window {
         offered_per_second: (bucket.scheduled > 0).then(|| per_second(bucket.scheduled, seconds)),
         goodput: per_second(bucket.ok, seconds),
         failed_per_second: per_second(bucket.failed, seconds),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_all_its_parked_connections_is_void() {
+        let table = [
+            ((100, 100), 100, ""),
+            ((90, 90), 90, "only 90 of 100 connections could be parked"),
+            ((100, 99), 99, "only 99 of 100 parked connections were still open at the end"),
+            ((90, 80), 80, "only 90 of 100 connections could be parked"),
+        ];
+        for (counted, connections, void) in table {
+            let run = with_parked(Run::default(), 100, counted);
+            assert_eq!((run.connections, run.void.as_str()), (connections, void));
+        }
     }
 }

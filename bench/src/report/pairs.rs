@@ -184,8 +184,11 @@ impl Pairs {
         match (measure.of(run), measure.of(partner)) {
             (Some(above), Some(below)) if below > 0.0 => self.ratios.push(above / below),
             (Some(_), Some(_)) => {
-                let none =
-                    if measure == Measure::Goodput { "gave no right answer" } else { "used none that could be told" };
+                let none = if measure == Measure::Goodput {
+                    "gave no right answer in time"
+                } else {
+                    "used none that could be told"
+                };
                 self.lost.push(format!("round {}: {} {none}", run.round, label(&partner.contestant)));
             }
             _ => {
