@@ -26,7 +26,8 @@ pub(crate) struct Options {
     /// Only this configuration.
     #[arg(long)]
     configuration: Option<Configuration>,
-    /// The length of each cell instead of its own; wrk takes whole seconds, 1 at least.
+    /// The length of each cell instead of its own; wrk takes whole seconds, 1 at least. `overload` and `isolation` keep a least length, and
+    /// in `all` every open loop that is judged by its latency at 99 %.
     #[arg(long, value_parser = positive)]
     seconds: Option<f64>,
     /// Rounds: five by default, one in `quick`.

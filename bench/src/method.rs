@@ -81,7 +81,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
     row(
         "B10",
         "Fast refusals look like throughput.",
-        "The headline is goodput: 2xx with a body of the right length. Refusals stand beside it by reason.",
+        "The headline is goodput: 2xx with a body of the right length, and in an open loop in time: within 1 s and the backend's delay, and while the schedule lasts. Late answers and refusals stand beside it by reason.",
         "The body's length is checked, not each octet; wrk and ab look at the status alone.",
     ),
     row(
@@ -192,7 +192,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
     row(
         "B28",
         "Overload and recovery are not tested.",
-        "`overload` goes to 150 % of the knee and back, and tells the time until goodput is back. More requests at the backend than were sent, as retries make them, void a run, \
+        "`overload` goes to 200 % of the knee and back, and tells how far goodput fell and the time until it is back. More requests at the backend than were sent, as retries make them, void a run, \
          with both counts.",
         "How much a contestant's own retries multiply is therefore not compared.",
     ),

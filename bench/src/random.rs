@@ -1,4 +1,5 @@
-//! Randomness from a seed that is written down, so that a measurement can be repeated with the same arrivals and the same delays.
+//! Randomness from a seed that is written down, so that a measurement can be repeated with the same arrivals, and a backend that draws the same
+//! delays, one after the other in the order in which requests reach it: it begins anew when a measured run does.
 //!
 //! Our own few lines, since a library's sequence may change with its version: SplitMix64, which passes the usual tests and has no bad seeds.
 

@@ -4,7 +4,7 @@
 
 use crate::child::{Output, Running, tied};
 use crate::contestant::{self, Scratch, Setup, Started};
-use crate::load::open;
+use crate::load::{OBJECTIVE, open};
 use crate::measure::environment;
 use crate::measure::run::{Measured, Site, measure};
 use crate::parity::Peers;
@@ -129,7 +129,8 @@ impl<'a> Session<'a> {
             tells: is_ours(task.contestant),
             backend: live.backend_address,
             backend_pids: live.backend.pids(),
-            seed: self.effort.seed,
+            seed: self.effort.seed_of(task.round),
+            objective: OBJECTIVE,
             stop: &self.stop,
         };
         let outcome = measure(&site, cell, self.effort.patience(!live.is_warm));

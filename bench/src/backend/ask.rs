@@ -22,6 +22,8 @@ pub(super) struct Ask {
     pub(super) bytes: Option<u32>,
     /// Whether the answer tells how long the request's body was.
     pub(super) upload: bool,
+    /// Heavy-tailed delays begin anew, from this seed.
+    pub(super) seed: Option<u64>,
     /// Whether the counters are asked for.
     pub(super) counters: bool,
     /// Octets of the request's body, known once it is through.
@@ -32,9 +34,16 @@ impl Ask {
     /// As the target says. What it does not understand it ignores: the kit itself writes the targets.
     pub(super) fn of(target: &str) -> Self {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let mut ask = Self { upload: path.ends_with("/upload"), counters: path == "/counters", ..Self::default() };
+        let mut ask = Self {
+            upload: path.ends_with("/upload"),
+            counters: matches!(path, "/counters" | "/restart"),
+            ..Self::default()
+        };
         if path.ends_with("/slow") {
             ask.delay = Delay::Default;
+        }
+        if path == "/restart" {
+            ask.seed = query.strip_prefix("seed=").and_then(|seed| seed.parse().ok());
         }
         for (name, value) in query.split('&').filter_map(|parameter| parameter.split_once('=')) {
             match (name, value.parse::<u32>()) {

@@ -5,10 +5,11 @@
 //! ```text
 //! /product/slow            after the delay that it was started with
 //! ...?ms=50                after so many milliseconds
-//! ...?tail=20              after a heavy-tailed time with this mean, from the seed that it was started with
+//! ...?tail=20              after a heavy-tailed time with this mean, from the seed that it was given last
 //! ...?bytes=10000          with a body of so many octets
 //! /product/upload          tells how many octets the body of the request had
 //! /counters                tells how many requests, connections and octets there were, itself not counted
+//! /restart?seed=3          the same; heavy-tailed times begin anew, from this seed
 //! ```
 //!
 //! It checks nothing: it is the other end of a measurement, not a server. It prints the port that the system picked, and ends with its
@@ -40,12 +41,31 @@ struct Backend {
     listener: TcpListener,
     connections: HashMap<u64, Connection>,
     next: u64,
-    delay: Duration,
-    random: Random,
+    delays: Delays,
     /// Answers that are due later: when, and of which connection.
     due: BinaryHeap<Reverse<(Instant, u64)>>,
     answers: Answers,
     counted: Counted,
+}
+
+/// How long each answer waits.
+struct Delays {
+    usual: Duration,
+    random: Random,
+}
+
+impl Delays {
+    fn of(&mut self, ask: &Ask) -> Duration {
+        if let Some(seed) = ask.seed {
+            self.random = Random::new(seed);
+        }
+        match ask.delay {
+            Delay::None => Duration::ZERO,
+            Delay::Default => self.usual,
+            Delay::Exactly(delay) => delay,
+            Delay::HeavyTailed(mean) => mean.mul_f64(self.random.heavy_tailed(1.0)),
+        }
+    }
 }
 
 /// What `/counters` tells.
@@ -85,8 +105,7 @@ pub(crate) fn run(listener: TcpListener, parent: impl std::os::fd::AsFd, delay: 
         listener,
         connections: HashMap::new(),
         next: 0,
-        delay,
-        random: Random::new(seed),
+        delays: Delays { usual: delay, random: Random::new(seed) },
         due: BinaryHeap::new(),
         answers: Answers::default(),
         counted: Counted::default(),
@@ -157,12 +176,7 @@ impl Backend {
             self.counted.requests += 1;
             self.counted.octets += ask.octets;
         }
-        let delay = match ask.delay {
-            Delay::None => Duration::ZERO,
-            Delay::Default => self.delay,
-            Delay::Exactly(delay) => delay,
-            Delay::HeavyTailed(mean) => mean.mul_f64(self.random.heavy_tailed(1.0)),
-        };
+        let delay = self.delays.of(&ask);
         let answer = self.answers.to(&ask, self.counted);
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.prepare(answer);

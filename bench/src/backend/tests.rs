@@ -15,6 +15,8 @@ fn the_target_says_what_is_asked() {
         ("/product/list?bytes=100&tail=20", Ask { delay: Delay::HeavyTailed(ms(20)), bytes: Some(100), ..usual() }),
         ("/product/upload", Ask { upload: true, ..usual() }),
         ("/counters", Ask { counters: true, ..usual() }),
+        ("/restart?seed=7", Ask { counters: true, seed: Some(7), ..usual() }),
+        ("/product/list?seed=7", usual()),
         ("/product/counters?ms=x&y", usual()),
     ];
     for (target, expected) in table {
@@ -50,4 +52,24 @@ fn a_connection_is_used_again() {
         assert_eq!(body(&mut stream), "xxxxxxxxx");
     }
     assert_eq!(backend.ask(b"GET /counters HTTP/1.1\r\n\r\n", 100), "requests 3\nconnections 2\noctets 0\n");
+}
+
+#[test]
+fn heavy_tailed_delays_begin_anew_with_a_seed() {
+    let mut delays = Delays { usual: Duration::ZERO, random: Random::new(1) };
+    let drawn = |seed: Option<u64>| -> Vec<Duration> {
+        if let Some(seed) = seed {
+            assert_eq!(delays.of(&Ask::of(&format!("/restart?seed={seed}"))), Duration::ZERO);
+        }
+        (0..9).map(|_| delays.of(&Ask::of("/product/list?tail=20"))).collect()
+    };
+    let [first, later, again, other] = [None, None, Some(1), Some(2)].map(drawn);
+    assert_eq!(first, again);
+    assert!(first != later && first != other);
+}
+
+#[test]
+fn a_backend_begins_anew_and_counts_no_request_for_it() {
+    let backend = Serving::start();
+    assert_eq!(backend.ask(b"GET /restart?seed=7 HTTP/1.1\r\n\r\n", 100), "requests 0\nconnections 1\noctets 0\n");
 }

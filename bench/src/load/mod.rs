@@ -21,6 +21,10 @@ use std::io;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+/// What a right answer may take beyond the backend's own delay to count as goodput: one second, which is about as long as somebody waits
+/// without a thought. Later ones are right, and late; a service that gives only those is of no use to whoever asks.
+pub(crate) const OBJECTIVE: Duration = Duration::from_secs(1);
+
 /// How often it is looked whether a tool has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -34,12 +38,14 @@ pub(crate) struct Outcome {
     pub(crate) scheduled: Option<u64>,
     pub(crate) sent: Option<u64>,
     pub(crate) counts: Counts,
+    /// Those of `counts.ok` that came in time, for loads that have times; see [`open::Plan::objective`].
+    pub(crate) in_time: Option<u64>,
     /// From the intended send time, where there is one; percentile and milliseconds.
     pub(crate) latencies: Vec<(f64, f64)>,
     pub(crate) service_p50_ms: Option<f64>,
     pub(crate) service_p99_ms: Option<f64>,
     pub(crate) lateness_p99_ms: Option<f64>,
-    /// Right answers and failures by time, for loads that know.
+    /// Right answers in time and failures by time, for loads that know.
     pub(crate) windows: Vec<Bucket>,
 }
 
@@ -92,8 +98,17 @@ pub(crate) struct Bucket {
     pub(crate) at: Duration,
     pub(crate) lasting: Duration,
     pub(crate) scheduled: u64,
+    /// Right answers; of an open loop those within the objective.
     pub(crate) ok: u64,
+    /// What was not answered rightly. A right answer that is late is neither.
     pub(crate) failed: u64,
+}
+
+impl Bucket {
+    /// A moment that is surely within it, however its ends were rounded.
+    pub(crate) fn middle(&self) -> Duration {
+        self.at + self.lasting / 2
+    }
 }
 
 impl Outcome {
@@ -107,9 +122,9 @@ impl Outcome {
         per_second(self.counts.answered(), self.seconds)
     }
 
-    /// Right answers a second.
+    /// Right answers a second: those in time, where that is known.
     pub(crate) fn goodput(&self) -> f64 {
-        per_second(self.counts.ok, self.seconds)
+        per_second(self.in_time.unwrap_or(self.counts.ok), self.seconds)
     }
 }
 

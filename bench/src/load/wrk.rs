@@ -5,7 +5,12 @@ use crate::stop::Stop;
 use std::io;
 use std::time::Duration;
 
-/// Runs wrk with `threads` against `url`; whole seconds, one at least.
+/// How long wrk runs when it is told this: whole seconds, one at least.
+pub(crate) fn whole_seconds(duration: Duration) -> u64 {
+    duration.as_secs().max(1)
+}
+
+/// Runs wrk with `threads` against `url`, for [`whole_seconds`].
 pub(crate) fn run(
     url: &str,
     (threads, connections): (u64, u64),
@@ -14,7 +19,7 @@ pub(crate) fn run(
 ) -> io::Result<Outcome> {
     let mut command = super::tool("wrk", "wrk")?;
     command.args(["--latency", "--timeout", "10s"]).arg(format!("-t{threads}")).arg(format!("-c{connections}"));
-    let seconds = duration.as_secs().max(1);
+    let seconds = whole_seconds(duration);
     command.arg(format!("-d{seconds}s")).arg(url);
     let output = super::output(&mut command, Duration::from_secs(seconds) + super::GRACE, stop)?;
     let text = String::from_utf8_lossy(&output.stdout);

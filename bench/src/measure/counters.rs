@@ -46,6 +46,13 @@ pub(crate) fn backend(address: SocketAddr) -> io::Result<Counted> {
     Counted::read(&text).ok_or_else(|| io::Error::other(format!("the backend's counters are: {text}")))
 }
 
+/// Has the backend begin its heavy-tailed delays anew, from this seed.
+pub(crate) fn restart(address: SocketAddr, seed: u64) -> io::Result<()> {
+    let path = format!("/restart?seed={seed}");
+    let text = get(address, &path)?;
+    Counted::read(&text).map(drop).ok_or_else(|| io::Error::other(format!("the backend answered {path} with {text}")))
+}
+
 /// The gateway's, if it has any: others answer 404 or pass the request on.
 pub(crate) fn gateway(address: SocketAddr) -> Option<Gateway> {
     Gateway::read(&get(address, "/actuator/prometheus").ok()?)

@@ -9,6 +9,7 @@ mod bring;
 pub(crate) mod counters;
 pub(crate) mod environment;
 pub(crate) mod order;
+mod parked;
 pub(crate) mod process;
 pub(crate) mod reconcile;
 pub(crate) mod recovery;

@@ -1,18 +1,19 @@
 //! One run: warm-up, both counts and costs before, the load, the same after, and the rows that follow from them.
 
-use super::bring::{Brought, bring, park, warm};
+use super::bring::{Brought, bring, warm};
 use super::counters::{self, Gateway};
+use super::parked::{park, standing};
 use super::process::{Machine, Size, Snapshot, own_cpu_seconds, pss_kb, watching};
 use super::reconcile::{Sides, reconcile};
-use super::recovery::recovery;
+use super::recovery::{fell_to, recovery};
 use super::void;
 use super::warm_up::{Patience, WarmUp, warm_up};
 use crate::load::{Bucket, Counts, Outcome, per_second};
 use crate::raw::{Kind, Latency, Run, Window};
-use crate::scenario::{Cell, Load, Open};
+use crate::scenario::{Cell, Load, Open, overload_turns};
 use crate::stop::Stop;
 use std::io;
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Where and with what a cell is measured.
@@ -24,7 +25,10 @@ pub(crate) struct Site<'a> {
     pub(crate) tells: bool,
     pub(crate) backend: SocketAddr,
     pub(crate) backend_pids: Vec<u32>,
+    /// Of this round's arrivals and heavy-tailed delays.
     pub(crate) seed: u64,
+    /// What a right answer may take beyond the backend's delay to be in time.
+    pub(crate) objective: Duration,
     pub(crate) stop: &'a Stop,
 }
 
@@ -61,12 +65,14 @@ impl Look {
 
 /// Measures a cell; a row for each of its loads.
 pub(crate) fn measure(site: &Site<'_>, cell: &Cell, patience: Patience) -> io::Result<Vec<Measured>> {
+    let warm = warm_up(patience, |window| warm(site, cell, window))?;
+    // Only now: servers end connections that stand idle for some time, and a warm-up may take as long.
     let parked = match &cell.load {
         Load::Parked { connections, .. } => park(site, &cell.target, *connections)?,
         _ => Vec::new(),
     };
-    let warm = warm_up(patience, |window| warm(site, cell, window))?;
     settle(site)?;
+    counters::restart(site.backend, site.seed)?;
     let pids = (site.pids)();
     let before = Look::at(site, &pids)?;
     let started = jiff::Timestamp::now().to_string();
@@ -74,11 +80,16 @@ pub(crate) fn measure(site: &Site<'_>, cell: &Cell, patience: Patience) -> io::R
     let (brought, size) = watching(watched, site.stop, || bring(site, cell, cell.seconds))?;
     site.stop.check()?;
     let after = Look::at(site, &pids)?;
-    let base = Run { started, ..common(&warm, &parked, cell) };
     // After the last look: to count it takes the kernel a while, which is nobody's cost.
     let pss_kb = pss_kb(&pids).filter(|_| !pids.is_empty());
-    let base = Run { pss_kb, ..account(base, !pids.is_empty(), &brought, (&before, &after), size) };
-    Ok(brought.into_iter().map(|brought| row(&base, cell, &warm, brought)).collect())
+    let base = Run { started, pss_kb, ..common(&warm, cell) };
+    let base = if let Load::Parked { connections, .. } = &cell.load {
+        with_parked(base, *connections, (parked.len(), standing(&parked)))
+    } else {
+        base
+    };
+    let base = account(base, !pids.is_empty(), &brought, (&before, &after), size);
+    Ok(rows(&base, (site, cell), &warm, brought))
 }
 
 /// Waits until what a closed loop left behind has reached the backend: two looks agree, or there were enough.
@@ -97,7 +108,7 @@ fn settle(site: &Site<'_>) -> io::Result<()> {
 }
 
 /// What all rows of the cell have in common before anything is known of its load.
-fn common(warm: &WarmUp, parked: &[TcpStream], cell: &Cell) -> Run {
+fn common(warm: &WarmUp, cell: &Cell) -> Run {
     let mut run = Run { warm_up_seconds: warm.lasted().as_secs_f64(), warmed_up: warm.settled, ..Run::default() };
     (run.kind, run.tool, run.connections) = match &cell.load {
         Load::Wrk { connections, .. } => (Kind::Closed, "wrk".into(), *connections),
@@ -105,14 +116,19 @@ fn common(warm: &WarmUp, parked: &[TcpStream], cell: &Cell) -> Run {
         Load::Open(open) => (kind(open), "bench".into(), open.connections as u64),
         Load::Beside(beside) => (kind(&beside.own), "bench".into(), beside.own.connections as u64),
         Load::Overload { connections, .. } => (Kind::Open, "bench".into(), *connections as u64),
-        Load::Parked { .. } => (Kind::Parked, "bench".into(), parked.len() as u64),
+        Load::Parked { connections, .. } => (Kind::Parked, "bench".into(), *connections as u64),
     };
-    if let Load::Parked { connections, .. } = &cell.load
-        && parked.len() < *connections
-    {
-        run.void = format!("only {} of {connections} connections could be parked", parked.len());
-    }
     run
+}
+
+/// What became of the connections that were to be parked.
+fn with_parked(run: Run, wanted: usize, (parked, standing): (usize, usize)) -> Run {
+    let void = match (parked < wanted, standing < parked) {
+        (true, _) => format!("only {parked} of {wanted} connections could be parked"),
+        (false, true) => format!("only {standing} of {parked} parked connections were still open at the end"),
+        (false, false) => String::new(),
+    };
+    Run { connections: standing as u64, void, ..run }
 }
 
 fn kind(open: &Open) -> Kind {
@@ -158,12 +174,51 @@ fn account(run: Run, proxied: bool, brought: &[Brought<'_>], (before, after): (&
     }
 }
 
+/// A row for each load. What was used and counted is of all of them together, so it stands in the first row alone.
+fn rows(base: &Run, (site, cell): (&Site<'_>, &Cell), warm: &WarmUp, brought: Vec<Brought<'_>>) -> Vec<Measured> {
+    let longest = brought.iter().map(|it| it.outcome.seconds).fold(0.0, f64::max);
+    let names: Vec<String> = brought.iter().map(|it| it.name.to_owned()).collect();
+    let beside = |n: usize| names.iter().enumerate().find(|(other, _)| *other != n).map(|(_, name)| name.clone());
+    let one = |(n, brought): (usize, Brought<'_>)| {
+        let objective_ms = brought.outcome.in_time.map(|_| site.objective.as_secs_f64() * 1000.0);
+        let beside = beside(n).unwrap_or_default();
+        let base = Run { accounted_seconds: longest, objective_ms, beside, ..base.clone() };
+        let measured = row(base, cell, warm, brought);
+        // Only now, since the account decides whether the run counts.
+        if n == 0 { measured } else { Measured { run: measured.run.without_account(), ..measured } }
+    };
+    brought.into_iter().enumerate().map(one).collect()
+}
+
 /// The row of one load.
-fn row(base: &Run, cell: &Cell, warm: &WarmUp, brought: Brought<'_>) -> Measured {
-    let Brought { name, target, open, outcome } = brought;
+fn row(base: Run, cell: &Cell, warm: &WarmUp, brought: Brought<'_>) -> Measured {
+    let mut run = told(base, &brought);
+    let outcome = brought.outcome;
+    let turns = match &cell.load {
+        Load::Overload { .. } => Some(overload_turns(outcome.seconds)),
+        _ => None,
+    };
+    run.fell_to = turns.and_then(|turns| fell_to(&outcome.windows, turns));
+    run.recovery_ms = turns.and_then(|turns| recovery(&outcome.windows, turns)).map(|time| time.as_secs_f64() * 1000.0);
+    let reasons = [std::mem::take(&mut run.void), void::reasons(&run)];
+    run.void = reasons.into_iter().filter(|reason| !reason.is_empty()).collect::<Vec<_>>().join("; ");
+    let latencies =
+        outcome.latencies.iter().map(|(percentile, ms)| Latency { run: 0, percentile: *percentile, ms: *ms });
+    let phase = |bucket: &Bucket| match turns {
+        Some((_, falls)) if bucket.middle() >= falls => "recovery",
+        Some((rises, _)) if bucket.middle() >= rises => "overload",
+        _ => "measured",
+    };
+    let warm = warm.windows.iter().map(|bucket| window("warm-up", bucket));
+    let windows = warm.chain(outcome.windows.iter().map(|bucket| window(phase(bucket), bucket))).collect();
+    Measured { run, latencies: latencies.collect(), windows }
+}
+
+/// The row, as far as the load itself tells it.
+fn told(base: Run, Brought { name, target, open, outcome }: &Brought<'_>) -> Run {
     let counts = outcome.counts.clone();
-    let mut run = Run {
-        cell: name.into(),
+    Run {
+        cell: (*name).into(),
         seconds: outcome.seconds,
         offered_per_second: open.map(|open| open.rate),
         delay_ms: target.delay_ms.into(),
@@ -172,6 +227,7 @@ fn row(base: &Run, cell: &Cell, warm: &WarmUp, brought: Brought<'_>) -> Measured
         scheduled: outcome.scheduled,
         sent: outcome.sent,
         ok: counts.ok,
+        in_time: outcome.in_time,
         refused: counts.refused,
         non_2xx: counts.non_2xx,
         wrong_body: counts.wrong_body,
@@ -189,24 +245,8 @@ fn row(base: &Run, cell: &Cell, warm: &WarmUp, brought: Brought<'_>) -> Measured
         service_p50_ms: outcome.service_p50_ms,
         service_p99_ms: outcome.service_p99_ms,
         lateness_p99_ms: outcome.lateness_p99_ms,
-        ..base.clone()
-    };
-    let third = Duration::from_secs_f64(outcome.seconds / 3.0);
-    if let Load::Overload { .. } = &cell.load {
-        run.recovery_ms = recovery(&outcome.windows, 2 * third).map(|time| time.as_secs_f64() * 1000.0);
+        ..base
     }
-    let reasons = [std::mem::take(&mut run.void), void::reasons(&run)];
-    run.void = reasons.into_iter().filter(|reason| !reason.is_empty()).collect::<Vec<_>>().join("; ");
-    let latencies =
-        outcome.latencies.iter().map(|(percentile, ms)| Latency { run: 0, percentile: *percentile, ms: *ms });
-    let phase = |bucket: &Bucket| match (&cell.load, bucket.at) {
-        (Load::Overload { .. }, at) if at >= 2 * third => "recovery",
-        (Load::Overload { .. }, at) if at >= third => "overload",
-        _ => "measured",
-    };
-    let warm = warm.windows.iter().map(|bucket| window("warm-up", bucket));
-    let windows = warm.chain(outcome.windows.iter().map(|bucket| window(phase(bucket), bucket))).collect();
-    Measured { run, latencies: latencies.collect(), windows }
 }
 
 fn window(phase: &str, bucket: &Bucket) -> Window {
@@ -219,5 +259,24 @@ fn window(phase: &str, bucket: &Bucket) -> Window {
         offered_per_second: (bucket.scheduled > 0).then(|| per_second(bucket.scheduled, seconds)),
         goodput: per_second(bucket.ok, seconds),
         failed_per_second: per_second(bucket.failed, seconds),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_all_its_parked_connections_is_void() {
+        let table = [
+            ((100, 100), 100, ""),
+            ((90, 90), 90, "only 90 of 100 connections could be parked"),
+            ((100, 99), 99, "only 99 of 100 parked connections were still open at the end"),
+            ((90, 80), 80, "only 90 of 100 connections could be parked"),
+        ];
+        for (counted, connections, void) in table {
+            let run = with_parked(Run::default(), 100, counted);
+            assert_eq!((run.connections, run.void.as_str()), (connections, void));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! When a run counts for nothing.
 //!
-//! An open-loop run is void when the client or the backend may have been what was measured: when either had no time to spare, or the client
+//! An open-loop run, also one beside parked connections, is void when the client or the backend may have been what was measured: when either had no time to spare, or the client
 //! was late with its own sending. A closed loop takes whatever the processors give, and on shared ones all are always busy: its rows are
 //! capacity probes, called so, and not void for that. Counts that do not add up void every run.
 
@@ -18,10 +18,9 @@ pub(crate) fn reasons(run: &Run) -> String {
     if !run.reconciliation.is_empty() {
         reasons.push(run.reconciliation.clone());
     }
-    if matches!(run.kind, Kind::Open | Kind::Poisson) {
-        let share = |cpu: Option<f64>| cpu.filter(|_| run.seconds > 0.0).map(|cpu| cpu / run.seconds);
+    if run.kind != Kind::Closed {
         for (who, cpu) in [("client", run.client_cpu_seconds), ("backend", run.backend_cpu_seconds)] {
-            if let Some(share) = share(cpu).filter(|share| *share > CPU_SHARE) {
+            if let Some(share) = run.share(cpu).filter(|share| *share > CPU_SHARE) {
                 reasons.push(format!("the {who} used {:.0} % of a processor", share * 100.0));
             }
         }
@@ -55,7 +54,13 @@ mod tests {
             (run(Kind::Poisson, 0.0, 8.0, 0.0), "the backend used 80 % of a processor"),
             (run(Kind::Poisson, 0.0, 0.0, 10.5), "the client was late by 10.5 ms at 99 %"),
             (run(Kind::Closed, 9.0, 9.0, 20.0), ""),
-            (run(Kind::Parked, 9.0, 9.0, 20.0), ""),
+            (run(Kind::Parked, 6.9, 6.9, 9.9), ""),
+            (
+                run(Kind::Parked, 8.0, 9.0, 20.0),
+                "the client used 80 % of a processor; the backend used 90 % of a processor; the client was late by 20.0 ms at 99 %",
+            ),
+            // The same time of processors, in twice the time.
+            (Run { accounted_seconds: 20.0, ..run(Kind::Poisson, 9.0, 9.0, 0.0) }, ""),
             (Run { kind: Kind::Open, ..Run::default() }, ""),
             (Run { reconciliation: "2 ended".into(), ..Run::default() }, "2 ended"),
             (

@@ -46,7 +46,7 @@ pub(crate) struct Window {
     pub(crate) seconds: f64,
     /// Requests a second that were scheduled; empty for a closed loop.
     pub(crate) offered_per_second: Option<f64>,
-    /// Right answers a second.
+    /// Right answers a second; of an open loop those within the objective to what was due then, whenever they came.
     pub(crate) goodput: f64,
     /// Refusals and failures a second.
     pub(crate) failed_per_second: f64,

@@ -27,6 +27,11 @@ pub(crate) struct Run {
     pub(crate) started: String,
     /// How long was measured, without the warm-up.
     pub(crate) seconds: f64,
+    /// How long processor time and switches were counted: longer than [`Run::seconds`] where another load of the cell began earlier.
+    pub(crate) accounted_seconds: f64,
+    /// The cell's other load, which ran at the same time; empty when there is none. What processes used and what backend and gateway counted
+    /// is of both together, and stands in the row of the cell's own load alone.
+    pub(crate) beside: String,
     /// How long the warm-up took; windows of it stand in `windows.csv`.
     pub(crate) warm_up_seconds: f64,
     /// Whether the warm-up's last two windows agreed; empty when there was no warm-up.
@@ -50,8 +55,13 @@ pub(crate) struct Run {
     pub(crate) scheduled: Option<u64>,
     /// Requests that were written to a connection; empty where the tool does not tell.
     pub(crate) sent: Option<u64>,
-    /// 2xx with the whole body: goodput.
+    /// 2xx with the whole body.
     pub(crate) ok: u64,
+    /// Those of them that ended in time: no later than the delay and [`Run::objective_ms`] after they were due, and before the schedule ended
+    /// (a delay later, since none can come sooner). Empty for a closed loop, whose requests are all sent in time.
+    pub(crate) in_time: Option<u64>,
+    /// What a right answer may take beyond the backend's delay to be in time.
+    pub(crate) objective_ms: Option<f64>,
     /// Answers with `X-Gateway-Reason`, by that word.
     pub(crate) refused: Tally,
     /// Other answers that are not 2xx.
@@ -69,7 +79,7 @@ pub(crate) struct Run {
 
     /// Answers a second, of any status.
     pub(crate) requests_per_second: f64,
-    /// [`Run::ok`] a second.
+    /// [`Run::in_time`] a second; of a closed loop [`Run::ok`].
     pub(crate) goodput: f64,
     /// Median latency in milliseconds; in an open loop from the intended send time, timeouts included at their value.
     pub(crate) p50_ms: Option<f64>,
@@ -123,7 +133,10 @@ pub(crate) struct Run {
     pub(crate) gateway_refused: Option<Tally>,
     /// What follows from comparing the three: empty when they agree or nobody tells.
     pub(crate) reconciliation: String,
-    /// Time from the end of the overload until goodput was back, in milliseconds; only `overload` has it.
+    /// The worst window of the overload: so much of what was due in it was answered rightly and within the objective, from 0 to 1; only
+    /// `overload` has it.
+    pub(crate) fell_to: Option<f64>,
+    /// Time from the end of the overload until goodput was back, in milliseconds; empty where it never fell, or never came back.
     pub(crate) recovery_ms: Option<f64>,
     /// Why the run counts for nothing; empty when it counts.
     pub(crate) void: String,
@@ -140,11 +153,58 @@ impl Run {
         self.ok + self.refused.total() + self.non_2xx + self.wrong_body
     }
 
-    /// Whether the slowest `part` of its latencies, from 0 to 1, is one at least: a percentile beyond that is the longest under another name.
+    /// Right answers that are goodput.
+    pub(crate) fn good(&self) -> u64 {
+        self.in_time.unwrap_or(self.ok)
+    }
+
+    /// The part of what was asked that was answered rightly and in time; `None` when nothing was asked.
+    pub(crate) fn served(&self) -> Option<f64> {
+        // Of what was really scheduled, where it was: random arrivals are a little more or fewer than their rate says.
+        let asked = self.scheduled.unwrap_or(self.ok + self.failed());
+        (asked > 0).then(|| self.good() as f64 / asked as f64)
+    }
+
+    /// Whether ten of its latencies at least are in the slowest `part` of them, from 0 to 1: with fewer, a percentile there is the length of a
+    /// few requests and another one in each run.
     pub(crate) fn reaches(&self, part: f64) -> bool {
+        const BEYOND: f64 = 10.0;
         let latencies = (self.answered() + self.timeouts) as f64;
-        // A little less than one, since 1000 times 0.001 may be.
-        latencies * part > 1.0 - 1e-6
+        // A little less, since 10,000 times 0.001 may be.
+        latencies * part > BEYOND - 1e-6
+    }
+
+    /// Latency at 99 %, where the run had answers enough to tell it.
+    pub(crate) fn p99(&self) -> Option<f64> {
+        self.p99_ms.filter(|_| self.reaches(0.01))
+    }
+
+    /// A part of the time that was accounted for, as of one processor.
+    pub(crate) fn share(&self, cpu_seconds: Option<f64>) -> Option<f64> {
+        let seconds = Some(self.accounted_seconds).filter(|seconds| *seconds > 0.0);
+        Some(cpu_seconds? / seconds.or(Some(self.seconds).filter(|seconds| *seconds > 0.0))?)
+    }
+
+    /// The same row without what it shares with another one.
+    pub(crate) fn without_account(self) -> Self {
+        Self {
+            user_seconds: None,
+            system_seconds: None,
+            cpu_per_thousand: None,
+            client_cpu_seconds: None,
+            backend_cpu_seconds: None,
+            voluntary_switches: None,
+            involuntary_switches: None,
+            peak_rss_kb: None,
+            pss_kb: None,
+            threads: None,
+            open_files: None,
+            backend_requests: None,
+            backend_connections: None,
+            gateway_requests: None,
+            gateway_refused: None,
+            ..self
+        }
     }
 
     /// Requests that did not end as their client hoped, those that were never sent included.

@@ -39,6 +39,7 @@ fn open() -> Run {
         offered_per_second: Some(500.0),
         scheduled: Some(10),
         ok: 4,
+        in_time: Some(3),
         refused: Tally::from_iter([("semaphore_full", 3), ("queue_full", 1)]),
         timeouts: 1,
         unsent: 1,
@@ -85,10 +86,32 @@ fn a_measurement_that_was_interrupted_at_once_can_be_read() {
 }
 
 #[test]
-fn a_percentile_needs_a_latency_beyond_it() {
-    for (ok, timeouts, part, expected) in [(1000, 0, 0.001, true), (999, 0, 0.001, false), (99, 1, 0.01, true)] {
-        assert_eq!(Run { ok, timeouts, ..Run::default() }.reaches(part), expected, "{ok}");
+fn a_percentile_needs_ten_latencies_beyond_it() {
+    let table = [(10_000, 0, 0.001, true), (9999, 0, 0.001, false), (999, 1, 0.01, true), (999, 0, 0.01, false)];
+    for (ok, timeouts, part, expected) in table {
+        let run = Run { ok, timeouts, p99_ms: Some(1.0), ..Run::default() };
+        assert_eq!(run.reaches(part), expected, "{ok}");
+        if part == 0.01 {
+            assert_eq!(run.p99(), expected.then_some(1.0), "{ok}");
+        }
     }
+}
+
+#[test]
+fn what_came_too_late_is_right_but_not_served() {
+    let run = Run { in_time: Some(3), scheduled: Some(10), ok: 4, ..Run::default() };
+    assert_eq!((run.good(), run.served()), (3, Some(0.3)));
+    let closed = Run { ok: 4, timeouts: 1, ..Run::default() };
+    assert_eq!((closed.good(), closed.served()), (4, Some(0.8)));
+    assert_eq!(Run::default().served(), None);
+}
+
+#[test]
+fn processor_time_is_a_share_of_the_time_in_which_it_was_counted() {
+    let run = Run { seconds: 6.0, accounted_seconds: 9.0, ..Run::default() };
+    assert_eq!(run.share(Some(4.5)), Some(0.5));
+    assert_eq!(Run { seconds: 6.0, ..Run::default() }.share(Some(3.0)), Some(0.5));
+    assert_eq!([run.share(None), Run::default().share(Some(1.0))], [None, None]);
 }
 
 #[test]

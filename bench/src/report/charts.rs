@@ -88,13 +88,13 @@ pub(crate) fn latencies(scenario: &str, cell: &Cell<'_>, curves: &Curves<'_>) ->
     Plot { series: series(cell, |runs| curves.median(runs)), note, ..Plot::new(title, x, y) }
 }
 
-/// Whose line is that of refusals too.
+/// Whose line is not that of answers that were served in time.
 fn early(cell: &Cell<'_>) -> String {
     let names = cell.contestants().into_iter().filter(|name| !cell.valid(name).is_empty() && !cell.is_served(name));
     let names: Vec<&str> = names.map(label).collect();
     match names.is_empty() {
         true => String::new(),
-        false => format!(". Refusals and failures are among the latencies of {}", names.join("; ")),
+        false => format!(". Refusals, failures or late answers are among the latencies of {}", names.join("; ")),
     }
 }
 

@@ -114,13 +114,12 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Whether nearly all that was asked was answered rightly; else latencies are those of refusals too, and say nothing beside others'.
+    /// Whether nearly all that was asked was answered rightly and in time; else latencies are those of refusals too, or grow with the length
+    /// of the run, and say nothing beside others'.
     pub(crate) fn is_served(&self, contestant: &str) -> bool {
         const NEARLY_ALL: f64 = 0.99;
-        // Of what was really scheduled, where it was: random arrivals are a little more or fewer than their rate says.
-        let asked = |run: &Run| run.scheduled.unwrap_or(run.ok + run.failed());
-        let part = |run: &&Run| Some(run.ok as f64 / Some(asked(run)).filter(|asked| *asked > 0)? as f64);
-        Summary::of(self.valid(contestant).iter().filter_map(part)).is_some_and(|parts| parts.median >= NEARLY_ALL)
+        let parts = Summary::of(self.valid(contestant).iter().filter_map(|run| run.served()));
+        parts.is_some_and(|parts| parts.median >= NEARLY_ALL)
     }
 }
 
@@ -137,7 +136,7 @@ pub(crate) fn label(name: &str) -> &str {
 /// What two are compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Measure {
-    /// Right answers a second.
+    /// Right answers a second; of an open loop those in time.
     Goodput,
     /// Latency at 99 %, in an open loop from the intended send time.
     P99,
@@ -153,7 +152,7 @@ impl Measure {
     pub(crate) fn of(self, run: &Run) -> Option<f64> {
         match self {
             Self::Goodput => Some(run.goodput),
-            Self::P99 => run.p99_ms,
+            Self::P99 => run.p99(),
             Self::Processor => run.cpu_per_thousand,
             Self::Memory => run.pss_kb.map(|kb| kb as f64),
             Self::Threads => run.threads.map(|threads| threads as f64),
@@ -185,11 +184,18 @@ impl Pairs {
         match (measure.of(run), measure.of(partner)) {
             (Some(above), Some(below)) if below > 0.0 => self.ratios.push(above / below),
             (Some(_), Some(_)) => {
-                let none =
-                    if measure == Measure::Goodput { "gave no right answer" } else { "used none that could be told" };
+                let none = if measure == Measure::Goodput {
+                    "gave no right answer in time"
+                } else {
+                    "used none that could be told"
+                };
                 self.lost.push(format!("round {}: {} {none}", run.round, label(&partner.contestant)));
             }
-            _ => self.lost.push(format!("round {}: not told", run.round)),
+            _ => {
+                let few = [run, partner].iter().any(|side| measure == Measure::P99 && side.p99_ms.is_some());
+                let why = if few { "too few answers for a latency at 99 %" } else { "not told" };
+                self.lost.push(format!("round {}: {why}", run.round));
+            }
         }
     }
 }

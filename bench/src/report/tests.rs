@@ -31,7 +31,8 @@ fn verdicts_are_sentences_with_their_spread() {
         "At 99 %, portcullis took 2.00 times (2.00..2.00, 5 pairs) as long as async twin.",
         "portcullis took 0.50 times (0.50..0.50, 5 pairs) the memory of async twin.",
         "portcullis had 4.00 times (4.00..4.00, 5 pairs) the threads of async twin.",
-        "Of its requests, portcullis left 20.0 % without a right answer.",
+        "Of its requests, portcullis left 20.0 % without a right answer in time.",
+        "Of its requests, portcullis left 28.0 % without a right answer in time.",
     ] {
         assert_says(&text, sentence);
         assert_says(&page, sentence);
@@ -126,6 +127,33 @@ fn what_a_reader_needs_is_there() {
         "Appendix",
     ];
     assert_eq!(headings.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn goodput_is_defined_by_the_constant_that_counts_it() {
+    let objective = crate::load::OBJECTIVE.as_secs();
+    let said = format!("In time is what took no longer than {objective} s and the backend's delay");
+    assert_says(&pages(&measurement()).0, &said);
+}
+
+#[test]
+fn an_overload_tells_its_worst_window_and_where_the_load_turns() {
+    let data = measurement();
+    let document = document(&data, "2026-11-30");
+    let over_time: Vec<_> = document.plots().filter(|plot| plot.title.contains("over time: overload")).collect();
+    assert_eq!(over_time.len(), 2);
+    for plot in over_time {
+        let guides: Vec<_> = plot.guides.iter().map(|guide| guide.label.as_str()).collect();
+        assert_eq!(guides, ["load rises to 200 %", "load falls to 50 %"]);
+    }
+    let text = pages(&data).0;
+    let heads = text.lines().find(|line| line.contains("recovered after ms")).expect("a table of overload");
+    let columns: Vec<&str> = heads.split(" | ").collect();
+    let row = text.lines().find(|line| line.starts_with("| 50 %, 200 %, 50 % | equalised | portcullis | 5 of 5"));
+    let row: Vec<&str> = row.expect("a row").split(" | ").collect();
+    let of = |name: &str| row[columns.iter().position(|column| column.contains(name)).expect("a column")];
+    assert_eq!((of("right, but late"), of("least served")), ("10.0 %", "40.0 %"));
+    assert_eq!(of("recovered after").trim_end_matches(" |"), "250 (250..250)");
 }
 
 #[test]

@@ -21,13 +21,21 @@ pub(crate) enum Load {
     Ab { concurrency: u64, requests: u64 },
     /// An open loop at one rate.
     Open(Open),
-    /// An open loop that goes from half of the knee beyond it and back.
+    /// An open loop that goes from half of the knee far beyond it and back; see [`OVERLOAD`].
     Overload { knee: f64, connections: usize },
     /// Connections that stand idle, and an open loop of few requests beside them.
     Parked { connections: usize, probe: Open },
     /// Two open loops at once.
     Beside(Box<Beside>),
 }
+
+/// The phases of an overload: the rate in parts of the knee, and the time in parts of the whole. At twice the knee, whatever cannot be
+/// served lags by as long as the phase lasts, so a phase well above [`crate::load::OBJECTIVE`] must show. At half of it a backlog takes twice
+/// as long to go as it took to come, so the last phase has that time.
+pub(crate) const OVERLOAD: [(f64, f64); 3] = [(0.5, 0.25), (2.0, 0.25), (0.5, 0.5)];
+
+/// Windows of the first phase of an overload, and of the second: those of the others are as long.
+const WINDOWS: u32 = 20;
 
 /// An open loop at one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,6 +50,8 @@ pub(crate) struct Open {
 pub(crate) struct Beside {
     pub(crate) own: Open,
     pub(crate) other: Open,
+    /// How long before the cell's own load it begins, in seconds.
+    pub(crate) ahead: f64,
     pub(crate) other_name: String,
     pub(crate) other_target: Target,
 }
@@ -101,6 +111,17 @@ impl Target {
     }
 }
 
+/// When the load of an overload rises, and when it falls, in a whole of so many seconds.
+pub(crate) fn overload_turns(seconds: f64) -> (Duration, Duration) {
+    let [(_, first), (_, second), _] = OVERLOAD;
+    (Duration::from_secs_f64(first * seconds), Duration::from_secs_f64((first + second) * seconds))
+}
+
+/// How finely the time of an overload is looked at: no window belongs to two phases.
+pub(crate) fn overload_window(seconds: f64) -> Duration {
+    overload_turns(seconds).0 / WINDOWS
+}
+
 impl Cell {
     /// How long its load takes, without the warm-up: for the plan.
     pub(crate) fn lasts(&self) -> Duration {
@@ -113,7 +134,8 @@ impl Cell {
             Load::Overload { .. } => self.seconds + 1.0,
             // A thousand connections take a good tenth of a second.
             Load::Parked { connections, .. } => self.seconds + *connections as f64 / 5000.0,
-            Load::Beside(beside) => self.seconds + f64::from(beside.other_target.delay_ms) / 500.0,
+            // What nobody has a thread for is given up after a while.
+            Load::Beside(beside) => beside.ahead + self.seconds + f64::from(beside.other_target.delay_ms) / 500.0,
         })
     }
 }

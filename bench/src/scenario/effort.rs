@@ -8,7 +8,7 @@ use std::time::Duration;
 pub(crate) struct Effort {
     /// One round of short cells, one process for all cells of a contestant: no verdict.
     pub(crate) quick: bool,
-    /// The length of each cell, instead of its own.
+    /// The length of each cell, instead of its own; where a shorter one would show nothing, the cell keeps its least length.
     pub(crate) seconds: Option<f64>,
     /// The rounds, instead of one or five.
     pub(crate) rounds: Option<u32>,
@@ -20,7 +20,7 @@ pub(crate) struct Effort {
     pub(crate) narrow: bool,
     /// One process for the cells of a group that a contestant plays in one round, instead of one for each cell: a JVM is warmed once.
     pub(crate) shared: bool,
-    /// Of arrivals and of heavy-tailed delays.
+    /// Of arrivals and of heavy-tailed delays; each round has its own, see [`Effort::seed_of`].
     pub(crate) seed: u64,
 }
 
@@ -39,14 +39,26 @@ impl Effort {
     /// For a verdict.
     pub(crate) const ALL: Self = Self { quick: false, ..Self::QUICK };
 
-    /// The length of a cell that takes so long in `quick` and so long in `all`.
+    /// The length of a cell that takes so long in `quick` and so long in `all`, unless it is told otherwise.
     pub(crate) fn lasting(&self, quick: f64, all: f64) -> f64 {
-        self.seconds.unwrap_or(if self.quick { quick } else { all })
+        self.seconds.unwrap_or(self.choose(quick, all))
+    }
+
+    /// The length of an open loop at this rate, which for a verdict is not told to be so short that it has too few answers for a latency
+    /// at 99 %: see [`crate::raw::Run::reaches`].
+    pub(crate) fn lasting_at(&self, rate: f64, (quick, all): (f64, f64)) -> f64 {
+        const ANSWERS: f64 = 1200.0;
+        self.lasting(quick, all).max(self.choose(0.0, ANSWERS / rate))
     }
 
     /// One of two, by effort.
     pub(crate) fn choose<T>(&self, quick: T, all: T) -> T {
         if self.quick { quick } else { all }
+    }
+
+    /// The seed of a round: arrivals differ from round to round, so that the spread of the rounds holds what they do to a figure.
+    pub(crate) fn seed_of(&self, round: u32) -> u64 {
+        self.seed.wrapping_add(round.into())
     }
 
     /// How often each cell is measured.
@@ -77,7 +89,7 @@ impl Effort {
     }
 
     /// What was chosen, as facts beside the results.
-    pub(crate) fn facts(&self) -> [(&'static str, String); 6] {
+    pub(crate) fn facts(&self) -> [(&'static str, String); 7] {
         let (first, later) = (self.patience(true), self.patience(false));
         let warm_up = format!(
             "windows of {} s: at most {} for the first cell of a process, {} for each later one",
@@ -94,6 +106,10 @@ impl Effort {
         [
             ("processes", processes.into()),
             ("seed", self.seed.to_string()),
+            (
+                "arrivals and heavy-tailed delays",
+                "of each round from a seed of its own, the same for all contestants".into(),
+            ),
             ("rounds", self.rounds().to_string()),
             ("seconds of a cell", self.seconds.map_or("each its own".into(), |seconds| seconds.to_string())),
             ("warm-up", warm_up),

@@ -1,6 +1,6 @@
 //! Where limits bind: threads, connections, memory, and what happens past them. All of these are open loops, but for `bodies`.
 
-use super::{BOTH, Beside, Cell, EQUALISED, Effort, Group, Load, Open, Scenario, Target, parties};
+use super::{BOTH, Beside, Cell, Effort, Group, Load, OVERLOAD, Open, STOCK, Scenario, Target, parties};
 
 /// Threads of blocking contestants, so that rate x delay can cross them on one machine.
 const THREADS: usize = 200;
@@ -11,6 +11,9 @@ const CONNECTIONS: usize = 4000;
 /// Rate x delay as parts of the number of threads: below, about, and past it.
 const PARTS: &[f64] = &[0.5, 0.8, 0.95, 1.1, 1.5];
 const FEW_PARTS: &[f64] = &[0.5, 0.9, 1.1, 1.5];
+
+/// What binds ours and Zuul 1 as they come, before their threads do: `zuul.semaphore.max-semaphores`.
+const PERMITS: usize = 100;
 
 fn poisson(rate: f64) -> Open {
     Open { rate, poisson: true, connections: CONNECTIONS }
@@ -32,7 +35,7 @@ pub(super) fn sweep(effort: &Effort) -> Scenario {
             name: format!("{delay_ms} ms x {rate:.0}/s = {:.0} threads", THREADS as f64 * part),
             target: Target::after(delay_ms),
             load: Load::Open(poisson(rate)),
-            seconds: effort.lasting(2.0, 10.0),
+            seconds: effort.lasting_at(rate, (2.0, 10.0)),
         }
     });
     Scenario {
@@ -45,35 +48,38 @@ pub(super) fn sweep(effort: &Effort) -> Scenario {
 
 /// Parked connections, and what a few requests meet beside them.
 pub(super) fn idle(effort: &Effort) -> Scenario {
-    let parked: &[usize] = effort.choose(&[0, 1000, 10_000], &[0, 100, 1000, 5000, 10_000]);
+    let parked: &[usize] = effort.choose(&[0, 10_000], &[0, 100, 1000, 5000, 10_000]);
     let cell = |connections: &usize| Cell {
         name: format!("{connections} parked"),
         target: Target::LIST,
-        load: Load::Parked { connections: *connections, probe: Open { rate: 100.0, poisson: true, connections: 100 } },
+        load: Load::Parked { connections: *connections, probe: Open { rate: 200.0, poisson: true, connections: 100 } },
         seconds: effort.lasting(1.0, 10.0),
     };
     Scenario {
         name: "idle",
-        about: "0 to 10,000 parked connections: threads, memory, and the latency of 100 requests a second beside them",
+        about: "0 to 10,000 parked connections: threads, memory, and the latency of 200 requests a second beside them",
         contestants: parties(effort),
         groups: vec![Group { fresh: true, ..Group::new(THREADS, parked.iter().map(cell).collect()) }],
     }
 }
 
-/// A service of 2 s that wants twice as many threads as there are, beside one that answers in 5 ms.
+/// A service of 2 s that wants twice as many threads as there are, beside one that answers in 5 ms. The slow one begins so early that it has
+/// all that it can get when the fast one begins.
 pub(super) fn isolation(effort: &Effort) -> Scenario {
-    let fast = poisson(200.0);
-    let slow_target = Target { service: "slow", ..Target::after(2000) };
+    const SLOW_MS: u32 = 2000;
+    let fast = poisson(600.0);
     let beside = Beside {
         own: fast,
-        other: poisson(rate(THREADS, 2.0, 2000)),
+        other: poisson(rate(THREADS, 2.0, SLOW_MS)),
+        ahead: f64::from(SLOW_MS) / 1000.0 + 1.0,
         other_name: "the slow one".into(),
-        other_target: slow_target,
+        other_target: Target { service: "slow", ..Target::after(SLOW_MS) },
     };
+    let seconds = |quick, all| effort.lasting(quick, all).max(effort.choose(quick, 6.0));
     let cell = |name: &str, load, seconds| Cell { name: name.into(), target: Target::after(5), load, seconds };
     let cells = vec![
-        cell("fast alone", Load::Open(fast), effort.lasting(2.0, 10.0)),
-        cell("fast beside slow", Load::Beside(Box::new(beside)), effort.lasting(3.0, 15.0)),
+        cell("fast alone", Load::Open(fast), seconds(2.0, 10.0)),
+        cell("fast beside slow", Load::Beside(Box::new(beside)), seconds(3.0, 15.0)),
     ];
     Scenario {
         name: "isolation",
@@ -91,7 +97,7 @@ pub(super) fn tail(effort: &Effort) -> Scenario {
             name: format!("mean 20 ms, heavy tail, {rate:.0}/s"),
             target: Target { tail: true, ..Target::after(20) },
             load: Load::Open(poisson(rate)),
-            seconds: effort.lasting(3.0, 15.0),
+            seconds: effort.lasting_at(rate, (2.0, 15.0)),
         }
     };
     let parts: &[f64] = effort.choose(&[0.2], &[0.1, 0.4]);
@@ -115,11 +121,12 @@ pub(super) fn bodies(effort: &Effort) -> Scenario {
             seconds,
         })
         .into();
+    let rate = 200.0;
     cells.push(Cell {
-        name: "100 kB up, 200/s".into(),
+        name: format!("100 kB up, {rate:.0}/s"),
         target: Target { upload: 100_000, ..Target::LIST },
-        load: Load::Open(Open { rate: 200.0, poisson: false, connections: 200 }),
-        seconds,
+        load: Load::Open(Open { rate, poisson: false, connections: 200 }),
+        seconds: effort.lasting_at(rate, (1.0, 10.0)),
     });
     Scenario {
         name: "bodies",
@@ -129,20 +136,28 @@ pub(super) fn bodies(effort: &Effort) -> Scenario {
     }
 }
 
-/// A third of the time at half of the knee, a third at one and a half times, and back.
+/// Far past the knee and back. The knee is where all of what binds first is held: threads, or, as ours and Zuul 1 come, permits.
 pub(super) fn overload(effort: &Effort) -> Scenario {
-    let delay_ms = 100;
-    let knee = rate(THREADS, 1.0, delay_ms);
-    let cell = Cell {
-        name: format!("50 %, 150 %, 50 % of {knee:.0}/s"),
-        target: Target::after(delay_ms),
-        load: Load::Overload { knee, connections: CONNECTIONS },
-        seconds: effort.lasting(6.0, 30.0),
+    const DELAY_MS: u32 = 100;
+    let cell = |places: usize| {
+        let knee = rate(places, 1.0, DELAY_MS);
+        let parts = OVERLOAD.map(|(part, _)| format!("{:.0} %", part * 100.0)).join(", ");
+        Cell {
+            name: format!("{parts} of {knee:.0}/s"),
+            target: Target::after(DELAY_MS),
+            load: Load::Overload { knee, connections: CONNECTIONS },
+            // The shortest phases are a quarter of it, and must leave a backlog of more than the objective.
+            seconds: effort.lasting(12.0, 30.0).max(effort.choose(12.0, 20.0)),
+        }
     };
+    let mut groups = vec![Group::new(THREADS, vec![cell(THREADS)])];
+    if !effort.quick {
+        groups.insert(0, Group { configurations: STOCK, ..Group::new(THREADS, vec![cell(PERMITS)]) });
+    }
     Scenario {
         name: "overload",
-        about: "past the knee of 200 threads and back: goodput, refusals, and how long until goodput is back",
+        about: "past the knee of 200 threads (stock: of 100 permits) and back: goodput, refusals, and how long until goodput is back",
         contestants: parties(effort),
-        groups: vec![Group { configurations: effort.choose(EQUALISED, BOTH), ..Group::new(THREADS, vec![cell]) }],
+        groups,
     }
 }

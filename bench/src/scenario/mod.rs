@@ -18,7 +18,7 @@ mod limits;
 pub(crate) mod published;
 mod seeds;
 
-pub(crate) use cell::{Beside, Cell, Load, Open, Target};
+pub(crate) use cell::{Beside, Cell, Load, OVERLOAD, Open, Target, overload_turns, overload_window};
 pub(crate) use effort::Effort;
 
 use crate::raw::Configuration;
@@ -87,6 +87,7 @@ impl Group {
 
 const EQUALISED: &[Configuration] = &[Configuration::Equalised];
 const BOTH: &[Configuration] = &[Configuration::Stock, Configuration::Equalised];
+const STOCK: &[Configuration] = BOTH.split_at(1).0;
 
 /// Every contestant that there is.
 const EVERYONE: &[&str] = &[];

@@ -46,27 +46,27 @@ const TINY: &[&str] = &["--seconds", "0.3", "--rounds", "2", "--warm-up", "0", "
 #[test]
 fn a_tiny_measurement_leaves_all_its_files() {
     let dir = Dir::new("tiny");
-    let arguments = [&["all", "--scenario", "overload", "--contestant", "direct,portcullis"], TINY].concat();
+    let arguments = [&["all", "--scenario", "tail", "--contestant", "direct,portcullis"], TINY].concat();
     let output = bench(&arguments, Some(&dir.0)).output().expect("bench runs");
     assert!(output.status.success(), "{}", told(&output));
-    // Two contestants, two rounds.
+    // Two contestants, two cells, two rounds.
     let mut runs = csv::Reader::from_path(dir.0.join("runs.csv")).expect("runs");
     let heads = runs.headers().expect("heads").clone();
     let rows: Vec<_> = runs.records().collect::<Result<_, _>>().expect("rows");
-    assert_eq!(rows.len(), 2 * 2);
+    assert_eq!(rows.len(), 2 * 2 * 2);
     let turns = |round: &str| -> Vec<(&str, &str)> {
         let at = |name: &str| heads.iter().position(|head| head == name).expect("a column");
         let rows = rows.iter().filter(|row| row[at("round")] == *round);
         rows.map(|row| (&row[at("contestant")], &row[at("position")])).collect()
     };
-    assert_eq!(turns("1"), [("direct", "1"), ("portcullis", "2")]);
-    assert_eq!(turns("2"), [("portcullis", "1"), ("direct", "2")]);
+    let (forwards, backwards) = ([("direct", "1"), ("portcullis", "2")], [("portcullis", "1"), ("direct", "2")]);
+    assert_eq!((turns("1"), turns("2")), ([forwards, forwards].concat(), [backwards, backwards].concat()));
     assert!(dir.rows("latencies.csv").len() > 4 && dir.rows("windows.csv").len() > 4);
     assert!(dir.rows("contestants.csv").iter().any(|row| row.contains("server.tomcat.threads.max = 200")));
     assert!(dir.rows("environment.csv").iter().any(|row| row == "seed,1"));
     let built = format!("revision,{}", env!("BENCH_REVISION"));
     assert!(dir.rows("environment.csv").contains(&built), "{built}");
-    assert!(told(&output).contains("== overload"));
+    assert!(told(&output).contains("== tail"));
     can_be_told_again(&dir, &told(&output));
 }
 
@@ -79,7 +79,7 @@ fn table(dir: &Dir, file: &str) -> Vec<HashMap<String, String>> {
 #[test]
 fn a_contestant_is_held_against_portcullis_at_each_start_and_its_backend_never_notices() {
     let dir = Dir::new("alike");
-    let arguments = [&["all", "--scenario", "overload", "--contestant", "nginx"], TINY].concat();
+    let arguments = [&["all", "--scenario", "tail", "--contestant", "nginx"], TINY].concat();
     let output = bench(&arguments, Some(&dir.0)).output().expect("bench runs");
     assert!(output.status.success(), "{}", told(&output));
     let contestants = table(&dir, "contestants.csv");
@@ -97,12 +97,44 @@ fn a_contestant_is_held_against_portcullis_at_each_start_and_its_backend_never_n
     // The second start showed nothing else.
     assert!(!dir.rows("environment.csv").iter().any(|row| row.starts_with("parity of ")));
     let runs = table(&dir, "runs.csv");
-    assert_eq!(runs.len(), 2);
+    assert_eq!(runs.len(), 2 * 2);
     for run in runs {
         assert_eq!((&run["backend_requests"], run["reconciliation"].as_str()), (&run["sent"], ""));
     }
     let report = std::fs::read_to_string(dir.0.join("report.md")).expect("a report");
     assert!(report.contains("| nginx, equalised, beside portcullis | not like for like: "), "{report}");
+}
+
+#[test]
+fn wrk_and_ab_bring_their_loads_and_are_read_back() {
+    let dir = Dir::new("tools");
+    // bodies: three cells of wrk and an open one; seed2: two of ab, which end with their number of requests.
+    let arguments = ["quick", "--scenario", "bodies,seed2", "--contestant", "portcullis", "--seconds", "1"];
+    let output = bench(&arguments, Some(&dir.0)).args(["--warm-up", "0"]).output().expect("bench runs");
+    assert!(output.status.success(), "{}", told(&output));
+    let runs = table(&dir, "runs.csv");
+    if let Some(run) = runs.iter().find(|run| run["void"].contains("apt-get install")) {
+        let required = std::env::var_os("PORTCULLIS_REQUIRE_PARTS").is_some_and(|value| value == "1");
+        assert!(!required, "{}, and parts are required", run["void"]);
+        let _ = writeln!(std::io::stderr(), "skipped: {}", run["void"]);
+        return;
+    }
+    let of = |tool: &str| -> Vec<_> { runs.iter().filter(|run| run["tool"] == *tool).collect() };
+    let (wrk, ab) = (of("wrk"), of("ab"));
+    assert_eq!((wrk.len(), ab.len(), of("bench").len()), (3, 2, 1));
+    for run in wrk.iter().chain(&ab) {
+        let count = |name: &str| run[name].parse::<u64>().unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!((run["kind"].as_str(), run["scheduled"].as_str(), run["in_time"].as_str()), ("closed", "", ""));
+        assert_eq!((run["reconciliation"].as_str(), run["void"].as_str(), run["refused"].as_str()), ("", "", "0"));
+        // Each connection of a closed loop may be cut off with a request under way.
+        assert!(count("ok") > 0 && count("backend_requests") >= count("ok"), "{run:?}");
+        assert!(!run["p50_ms"].is_empty() && !run["cpu_per_thousand"].is_empty(), "{run:?}");
+    }
+    let bodies: Vec<&str> = wrk.iter().map(|run| run["body_octets"].as_str()).collect();
+    assert_eq!(bodies, ["100", "10000", "100000"]);
+    // ab sends as many as its cell says, and waits for each answer.
+    let whole = |run: &&HashMap<String, String>| run["cell"].ends_with(&format!(" -n {}", run["ok"]));
+    assert!(ab.iter().all(whole), "{ab:?}");
 }
 
 /// The report whose path was printed comes out the same from the files alone.
@@ -112,7 +144,7 @@ fn can_be_told_again(dir: &Dir, printed: &str) {
     let read = || pages.each_ref().map(|page| std::fs::read_to_string(page).expect("a page"));
     assert!(pages.iter().all(|page| printed.contains(&page.display().to_string())), "{printed}");
     let first = read();
-    assert!(first.iter().all(|text| text.contains("portcullis") && text.contains("overload")));
+    assert!(first.iter().all(|text| text.contains("portcullis") && text.contains("heavy tail")));
     pages.iter().for_each(|page| std::fs::remove_file(page).expect("removed"));
     let again = bench(&["report"], None).arg(&dir.0).output().expect("bench runs");
     assert!(again.status.success(), "{}", told(&again));

@@ -16,7 +16,7 @@ use super::answer::Answer;
 use super::schedule::{Arrivals, Phase, due_times};
 use crate::stop::Stop;
 use connection::{Connection, Progress};
-use record::{End, Record};
+use record::{End, Record, Terms};
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use std::collections::VecDeque;
@@ -43,6 +43,13 @@ pub(crate) struct Plan {
     pub(crate) connections: usize,
     /// From when a request is due.
     pub(crate) timeout: Duration,
+    /// What the backend waits, or its mean: no answer can come sooner.
+    pub(crate) delay: Duration,
+    /// A right answer is in time when it takes no longer than this and the delay, and has ended a delay after the schedule's end at the
+    /// latest. What is served later does not show how much can be served: else a backlog of some seconds would count as throughput.
+    pub(crate) objective: Duration,
+    /// How finely time is looked at.
+    pub(crate) window: Duration,
 }
 
 /// How much the load generator comes before others, where it may: a client that has to wait for a processor measures that.
@@ -69,7 +76,6 @@ fn ahead_of_others<T: Send>(work: impl FnOnce(bool) -> io::Result<T> + Send) -> 
 
 fn drive(plan: &Plan, stop: &Stop) -> io::Result<Outcome> {
     let due = due_times(plan.arrivals, &plan.phases);
-    let seconds = plan.phases.iter().map(|phase| phase.lasting).sum::<Duration>();
     let mut driver = Driver {
         plan,
         epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
@@ -79,7 +85,7 @@ fn drive(plan: &Plan, stop: &Stop) -> io::Result<Outcome> {
         idle: Vec::new(),
         waiting: VecDeque::new(),
         deadlines: VecDeque::new(),
-        record: Record::new(seconds, due.len() as u64)?,
+        record: Record::new(Terms::of(plan), due.len() as u64)?,
     };
     driver.run(&due, stop)?;
     Ok(driver.record.into_outcome())

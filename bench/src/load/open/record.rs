@@ -1,5 +1,6 @@
 //! What an open-loop run leaves: counts that add up to the schedule, and distributions.
 
+use super::Plan;
 use crate::load::answer::Verdict;
 use crate::load::{Bucket, Counts, Outcome};
 use hdrhistogram::Histogram;
@@ -8,9 +9,6 @@ use std::time::Duration;
 
 /// The percentiles that a distribution is kept as.
 const CURVE: &[f64] = &[0.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 97.5, 99.0, 99.5, 99.9, 99.95, 99.99, 100.0];
-
-/// How finely time is looked at.
-const WINDOW: Duration = Duration::from_millis(500);
 
 /// How a request ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,12 +22,39 @@ pub(super) enum End {
     Unsent,
 }
 
+/// What of a plan decides how its requests are counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    lasting: Duration,
+    delay: Duration,
+    objective: Duration,
+    window: Duration,
+}
+
+impl Terms {
+    pub(super) fn of(plan: &Plan) -> Self {
+        let lasting = plan.phases.iter().map(|phase| phase.lasting).sum();
+        Self { lasting, delay: plan.delay, objective: plan.objective, window: plan.window }
+    }
+
+    /// Whether the answer is as early as somebody hopes who asked at `due`.
+    fn within_objective(&self, due: Duration, now: Duration) -> bool {
+        now.saturating_sub(due) <= self.delay + self.objective
+    }
+
+    /// Whether it ended while the schedule lasted: from the first moment at which an answer can come, so long.
+    fn within_schedule(&self, now: Duration) -> bool {
+        now <= self.lasting + self.delay
+    }
+}
+
 /// Everything that is noted during a run; times in microseconds.
 pub(super) struct Record {
-    lasting: Duration,
+    terms: Terms,
     scheduled: u64,
     sent: u64,
     counts: Counts,
+    in_time: u64,
     from_due: Histogram<u64>,
     from_sent: Histogram<u64>,
     lateness: Histogram<u64>,
@@ -37,15 +62,16 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// For so many requests in that time.
-    pub(super) fn new(lasting: Duration, scheduled: u64) -> io::Result<Self> {
+    /// For so many requests.
+    pub(super) fn new(terms: Terms, scheduled: u64) -> io::Result<Self> {
         // An hour, to three digits.
         let histogram = || Histogram::new_with_max(3_600_000_000, 3).map_err(io::Error::other);
         Ok(Self {
-            lasting,
+            terms,
             scheduled,
             sent: 0,
             counts: Counts::default(),
+            in_time: 0,
             from_due: histogram()?,
             from_sent: histogram()?,
             lateness: histogram()?,
@@ -66,9 +92,12 @@ impl Record {
             note(&mut self.from_sent, now.saturating_sub(sent));
         }
         let ok = end == End::Answered(Verdict::Ok);
+        let good = ok && self.terms.within_objective(due, now);
+        self.in_time += u64::from(good && self.terms.within_schedule(now));
         let window = self.window(due);
         window.scheduled += 1;
-        *(if ok { &mut window.ok } else { &mut window.failed }) += 1;
+        window.ok += u64::from(good);
+        window.failed += u64::from(!ok);
         match end {
             End::Answered(Verdict::Ok) => self.counts.ok += 1,
             End::Answered(Verdict::Refused(reason)) => self.counts.refused.add(&reason, 1),
@@ -83,12 +112,13 @@ impl Record {
 
     /// The window in which a request was due: what became of it belongs there, not to when it became known.
     fn window(&mut self, due: Duration) -> &mut Bucket {
+        let Terms { lasting: whole, window, .. } = self.terms;
         // A request that is due at the very end belongs to the last window.
-        let last = self.lasting.saturating_sub(Duration::from_micros(1));
-        let index = (due.min(last).as_micros() / WINDOW.as_micros()) as usize;
+        let last = whole.saturating_sub(Duration::from_micros(1));
+        let index = (due.min(last).as_nanos() / window.as_nanos().max(1)) as usize;
         while self.windows.len() <= index {
-            let at = WINDOW * self.windows.len() as u32;
-            let lasting = WINDOW.min(self.lasting.saturating_sub(at));
+            let at = window * self.windows.len() as u32;
+            let lasting = window.min(whole.saturating_sub(at));
             self.windows.push(Bucket { at, lasting, ..Bucket::default() });
         }
         &mut self.windows[index]
@@ -98,7 +128,7 @@ impl Record {
         let service = |percentile| (!self.from_sent.is_empty()).then(|| ms(&self.from_sent, percentile));
         let latencies = CURVE.iter().map(|percentile| (*percentile, ms(&self.from_due, *percentile)));
         Outcome {
-            seconds: self.lasting.as_secs_f64(),
+            seconds: self.terms.lasting.as_secs_f64(),
             scheduled: Some(self.scheduled),
             sent: Some(self.sent),
             latencies: if self.from_due.is_empty() { Vec::new() } else { latencies.collect() },
@@ -106,6 +136,7 @@ impl Record {
             service_p99_ms: service(99.0),
             lateness_p99_ms: (!self.lateness.is_empty()).then(|| ms(&self.lateness, 99.0)),
             counts: self.counts,
+            in_time: Some(self.in_time),
             windows: self.windows,
         }
     }
@@ -123,10 +154,49 @@ fn ms(histogram: &Histogram<u64>, percentile: f64) -> f64 {
 mod tests {
     use super::*;
 
+    fn terms(lasting: u64) -> Terms {
+        let ms = Duration::from_millis;
+        Terms { lasting: ms(lasting), delay: ms(100), objective: ms(1000), window: ms(500) }
+    }
+
+    #[test]
+    fn a_right_answer_counts_when_it_is_neither_late_nor_of_a_backlog() {
+        let ms = Duration::from_millis;
+        // Due, ended, whether it counts, whether its window is good: an answer takes 1100 ms at most, and has ended at 2100.
+        let table = [
+            (0, 100, 1, 1),
+            (0, 1100, 1, 1),
+            (0, 1101, 0, 0),
+            (2000, 2100, 1, 1),
+            (2000, 2101, 0, 1),
+            (1500, 2600, 0, 1),
+            (1500, 2601, 0, 0),
+        ];
+        for (due, ended, in_time, good) in table {
+            let mut record = Record::new(terms(2000), 1).expect("a record");
+            record.end(ms(due), Some(ms(due)), ms(ended), End::Answered(Verdict::Ok));
+            let outcome = record.into_outcome();
+            let windows = outcome.windows.iter().map(|window| window.ok).sum::<u64>();
+            assert_eq!((outcome.in_time, windows), (Some(in_time), good), "{due} to {ended}");
+            // Late ones are answered rightly nevertheless.
+            assert_eq!((outcome.counts.ok, outcome.counts.failed()), (1, 0));
+            assert_eq!(outcome.windows.iter().map(|window| window.failed).sum::<u64>(), 0);
+            assert_eq!(outcome.goodput(), in_time as f64 / 2.0);
+        }
+    }
+
+    #[test]
+    fn a_wrong_answer_in_time_is_no_goodput() {
+        let mut record = Record::new(terms(1000), 1).expect("a record");
+        record.end(Duration::ZERO, None, Duration::ZERO, End::Answered(Verdict::WrongBody(1)));
+        let outcome = record.into_outcome();
+        assert_eq!((outcome.in_time, outcome.windows[0].ok, outcome.windows[0].failed), (Some(0), 0, 1));
+    }
+
     #[test]
     fn each_request_is_counted_once_and_where_it_was_due() {
         let at = Duration::from_millis;
-        let mut record = Record::new(at(1200), 8).expect("a record");
+        let mut record = Record::new(Terms { objective: at(3000), ..terms(1200) }, 8).expect("a record");
         let ends = [
             End::Answered(Verdict::Ok),
             End::Answered(Verdict::Refused("queue_full".into())),
@@ -152,7 +222,7 @@ mod tests {
     #[test]
     fn latency_counts_from_when_a_request_was_due_and_service_time_from_when_it_was_sent() {
         let at = Duration::from_millis;
-        let mut record = Record::new(at(1000), 1).expect("a record");
+        let mut record = Record::new(terms(1000), 1).expect("a record");
         record.late(at(2));
         record.end(at(100), Some(at(600)), at(700), End::Answered(Verdict::Ok));
         let outcome = record.into_outcome();

@@ -15,6 +15,9 @@ fn plan(address: SocketAddr, target: &str) -> Plan {
         phases: vec![Phase { rate: 200.0, lasting: Duration::from_millis(500) }],
         connections: 8,
         timeout: Duration::from_secs(30),
+        delay: Duration::ZERO,
+        objective: Duration::from_secs(1),
+        window: Duration::from_millis(500),
     }
 }
 
@@ -69,6 +72,19 @@ fn a_request_that_waits_for_a_connection_is_late_from_its_due_time() {
     assert!(outcome.latency(100.0).is_some_and(|ms| ms >= 480.0), "{outcome:?}");
     assert!(outcome.latency(50.0) > outcome.service_p50_ms);
     assert_eq!(backend.counted().connections, 2);
+}
+
+#[test]
+fn a_backlog_that_is_served_after_the_schedule_is_no_throughput() {
+    let backend = Serving::start();
+    // Two connections and 50 ms: forty a second at most, of the hundred that are due in the one second.
+    let phases = vec![Phase { rate: 100.0, lasting: Duration::from_secs(1) }];
+    let (connections, delay) = (2, Duration::from_millis(50));
+    let objective = Duration::from_secs(10);
+    let plan = Plan { phases, connections, delay, objective, ..plan(backend.address, "/product/list?ms=50") };
+    let outcome = run(&plan, &Stop::default()).expect("a run");
+    assert_eq!(outcome.counts, Counts { ok: 100, ..Counts::default() });
+    assert!(outcome.goodput() > 0.0 && outcome.goodput() <= 40.0, "{}", outcome.goodput());
 }
 
 #[test]

@@ -31,9 +31,9 @@ fn of_delay(what: &str, cells: &[&Cell<'_>], threads: usize) -> Vec<Plot> {
             plots.push(Plot { series, guides: guide.into_iter().collect(), note, ..Plot::new(title, x, y) });
         }
     };
-    add("Latency at 99 %", Axis::new("latency from when a request was due, ms", Scale::Log), |run| run.p99_ms);
-    add("Goodput", Axis::new("right answers, % of what was offered", Scale::Linear), |run| {
-        Some(100.0 * run.ok as f64 / run.scheduled.filter(|scheduled| *scheduled > 0)? as f64)
+    add("Latency at 99 %", Axis::new("latency from when a request was due, ms", Scale::Log), Run::p99);
+    add("Goodput", Axis::new("right answers in time, % of what was offered", Scale::Linear), |run| {
+        Some(100.0 * run.served()?)
     });
     plots
 }

@@ -3,6 +3,7 @@
 use super::{Axis, Cell, Guide, Plot, Scale, Series, line, word};
 use crate::measure::statistics::Summary;
 use crate::raw::{Data, Run, Window};
+use crate::scenario::OVERLOAD;
 
 /// Which side of the same requests is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ impl TwoSides {
 
     fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Good => ("Right answers over time", "right answers a second"),
+            Self::Good => ("Right answers over time", "right answers within the objective, a second"),
             Self::Failed => ("Refusals and failures over time", "refusals and failures a second"),
         }
     }
@@ -36,7 +37,11 @@ pub(crate) fn over_time(scenario: &str, cell: &Cell<'_>, data: &Data, side: TwoS
     let (x, y) = (Axis::new("time, s", Scale::Linear), Axis::new(unit, Scale::Linear));
     let one = |name: &&str| line(name, points(&cell.valid(name), data, side));
     let series: Vec<Series> = cell.contestants().iter().map(one).filter(|series| !series.points.is_empty()).collect();
-    let note = "At each time the median of the valid rounds; the load is one half, one and a half, and again one half of what the threads can hold".into();
+    let note = format!(
+        "Each request counts at the time when it was due. At each time the median of the valid rounds. The load is {} of the rate at which all \
+         of what binds first is held: threads when equalised, permits as ours and Zuul 1 come",
+        parts().map(percent).join(", then ")
+    );
     Plot { series, note, guides: turns(cell, data), ..Plot::new(title, x, y) }
 }
 
@@ -47,8 +52,18 @@ fn turns(cell: &Cell<'_>, data: &Data) -> Vec<Guide> {
         let windows = windows.filter(|window| cell.runs.iter().any(|run| run.id == window.run));
         windows.map(|window| window.at_seconds).reduce(f64::min)
     };
-    let turns = [("overload", "load rises to 150 %"), ("recovery", "load falls to 50 %")];
+    let [_, overload, after] = parts().map(percent);
+    let turns = [("overload", format!("load rises to {overload}")), ("recovery", format!("load falls to {after}"))];
     turns.into_iter().filter_map(|(phase, label)| Some(Guide::at(begins(phase)?, label))).collect()
+}
+
+/// The load of each phase, as part of the knee.
+fn parts() -> [f64; 3] {
+    OVERLOAD.map(|(part, _)| part)
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.0} %", part * 100.0)
 }
 
 fn points(runs: &[&Run], data: &Data, side: TwoSides) -> Vec<(f64, f64)> {

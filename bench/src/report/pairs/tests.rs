@@ -33,10 +33,23 @@ fn a_pair_with_a_void_run_is_no_pair() {
 
 #[test]
 fn nothing_can_be_divided_by_nothing() {
-    check(&[run("a", 1, 10.0), run("b", 1, 0.0)], &[], &["round 1: b gave no right answer"]);
+    check(&[run("a", 1, 10.0), run("b", 1, 0.0)], &[], &["round 1: b gave no right answer in time"]);
     let runs = [run("a", 1, 1.0), run("b", 1, 1.0)];
     let pairs = cells(&runs, "s")[0].pairs("a", "b", Measure::Processor);
     assert_eq!(pairs.lost, ["round 1: not told"]);
+}
+
+#[test]
+fn a_latency_at_the_end_of_few_is_not_compared() {
+    let few = |who: &str, ok| Run { ok, p99_ms: Some(5.0), ..run(who, 1, 1.0) };
+    let runs = [few("a", 999), few("b", 1000)];
+    let pairs = cells(&runs, "s")[0].pairs("a", "b", Measure::P99);
+    assert_eq!(
+        (pairs.ratios.len(), pairs.lost),
+        (0, vec!["round 1: too few answers for a latency at 99 %".to_owned()])
+    );
+    let runs = [few("a", 1000), few("b", 1000)];
+    assert_eq!(cells(&runs, "s")[0].pairs("a", "b", Measure::P99).ratios, [1.0]);
 }
 
 #[test]
@@ -64,7 +77,11 @@ fn the_backend_alone_stands_in_for_both_configurations() {
 #[test]
 fn late_answers_are_compared_only_where_both_serve_what_is_offered() {
     let open = |who: &str, ok| Run { kind: Kind::Open, scheduled: Some(200), ok, ..run(who, 1, 90.0) };
+    let late = |who: &str, in_time| Run { in_time: Some(in_time), ..open(who, 200) };
     let table = [
+        ([late("a", 200), late("b", 198)], Measure::P99),
+        ([late("a", 200), late("b", 197)], Measure::Goodput),
+        ([late("a", 197), late("b", 200)], Measure::Goodput),
         ([open("a", 200), open("b", 198)], Measure::P99),
         ([open("a", 200), open("b", 197)], Measure::Goodput),
         ([open("a", 120), open("b", 120)], Measure::Goodput),

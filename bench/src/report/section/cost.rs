@@ -31,9 +31,10 @@ const WORTH: &[&str] = &[
 
 /// The table of a scenario.
 pub(super) fn table(cells: &[Cell<'_>]) -> Table {
-    let caption = "What it cost: medians of the valid rounds (lowest..highest for processor time and memory). Memory at the end is taken when \
-                   the load is over, with pages that several processes share divided between them; the most resident counts them for each. \
-                   A JVM's is what its heap grew to, of 32 MB at the start and 1 GB at most";
+    let caption = "What it cost: medians of the valid rounds (lowest..highest for processor time and memory). Of two loads at once the cost is \
+                   that of both together, and stands in one row. Memory at the end is taken when the load is over, with pages that several \
+                   processes share divided between them; the most resident counts them for each. A JVM's is what its heap grew to, of 32 MB at \
+                   the start and 1 GB at most";
     Table::new(caption, &columns(COLUMNS)).with(rows(cells, row)).without_untold()
 }
 
@@ -65,8 +66,8 @@ fn worth_of(cell: &Cell<'_>, contestant: &str) -> Vec<String> {
     vec![
         told(|run| per_answer(run, run.backend_requests)),
         count(&runs, |run| run.backend_connections),
-        part(&runs, |run| share(run, run.client_cpu_seconds)),
-        part(&runs, |run| share(run, run.backend_cpu_seconds)),
+        part(&runs, |run| run.share(run.client_cpu_seconds)),
+        part(&runs, |run| run.share(run.backend_cpu_seconds)),
         part(&runs, |run| run.machine_busy),
         told(|run| run.lateness_p99_ms),
         warm(&cell.of(contestant)),
@@ -78,13 +79,10 @@ fn part(runs: &[&Run], of: fn(&Run) -> Option<f64>) -> String {
     summary(runs, of).map_or(NOT_TOLD.into(), |it| percent(it.median))
 }
 
+/// Nothing of two loads at once: what was counted is of both, the answers are of one.
 fn per_answer(run: &Run, count: Option<u64>) -> Option<f64> {
-    let answered = Some(run.answered()).filter(|answered| *answered > 0)?;
+    let answered = Some(run.answered()).filter(|answered| *answered > 0 && run.beside.is_empty())?;
     Some(count? as f64 / answered as f64)
-}
-
-fn share(run: &Run, cpu: Option<f64>) -> Option<f64> {
-    cpu.filter(|_| run.seconds > 0.0).map(|cpu| cpu / run.seconds)
 }
 
 /// Whole things are told wholly.
@@ -138,6 +136,7 @@ mod tests {
         assert_eq!(per_answer(&run, run.voluntary_switches), Some(2.5));
         assert_eq!(per_answer(&run, run.involuntary_switches), None);
         assert_eq!(per_answer(&Run::default(), Some(1)), None);
+        assert_eq!(per_answer(&Run { beside: "the other".into(), ..run.clone() }, Some(1)), None);
         assert_eq!(warm(&[&run]), NOT_TOLD);
         assert_eq!(warm(&[&Run { warmed_up: Some(false), ..run }]), "0 of 1");
     }

@@ -2,6 +2,7 @@
 
 use super::is_quick;
 use crate::contestant;
+use crate::load::OBJECTIVE;
 use crate::method::{ANSWERS, Answer};
 use crate::raw::{Configuration, Data, Participant};
 use crate::report::charts::word;
@@ -60,7 +61,15 @@ fn minute(timestamp: &str) -> Option<String> {
 /// The words that tables and plots use.
 pub(super) fn words(document: &mut Document) {
     document.heading(2, "How to read this");
-    document.list(WORDS.iter().map(|text| (*text).to_owned()).collect());
+    let objective = OBJECTIVE.as_secs();
+    let goodput = format!(
+        "Goodput of an open loop: right answers in time, a second. In time is what took no longer than {objective} s and the backend's delay from \
+         when it was due, and ended before the schedule did (and the delay after it, since no answer can come sooner): a backlog that is served \
+         afterwards, or to nobody's use, does not show how much can be served. Where fewer than 99 % of what was offered came in time, \
+         goodput is compared and not latency, which there grows with the length of the run. Of a closed loop all right answers are goodput."
+    );
+    let words = WORDS.iter().map(|text| (*text).to_owned());
+    document.list(words.chain([goodput]).collect());
 }
 
 const WORDS: &[&str] = &[
@@ -78,7 +87,7 @@ const WORDS: &[&str] = &[
      Each stands with its reason under \"Void runs\".",
     "12.0 (10.0..20.0): the median of the valid rounds, the lowest and the highest. A dash: nobody told. k and M: thousands and millions.",
     "Time limits of the clients: an open loop gives a request up 5 s after it was due, wrk after 10 s.",
-    "p99: of 100 requests, 99 took no longer. A percentile that fewer than one request of the run lies beyond is not told. CPU: \
+    "p99: of 100 requests, 99 took no longer. A percentile that fewer than ten requests of the run lie beyond is not told. CPU: \
      processor time of the contestant with all its processes, user and kernel; for 1000 answers of any status.",
 ];
 
@@ -213,7 +222,7 @@ const STATISTICS: &[&str] = &[
      it is the whole range, at 93.75 %: of sixteen pairs of equals, one is told apart by chance.",
     "If 1 is in the interval, or the median is within 3 % of 1 (what a warm-up takes for equal), the verdict is: within noise.",
     "Fewer than five valid pairs give no verdict, nor does a quick measurement. A pair with a void run is none.",
-    "Open loops are compared by latency at 99 % where both answered 99 % of what was offered rightly, else by right answers; closed loops \
+    "Open loops are compared by latency at 99 % where both answered 99 % of what was offered rightly and in time, else by goodput; closed loops \
      by right answers; parked connections by memory and threads. On the crossover chart, better means that.",
 ];
 

@@ -57,8 +57,8 @@ fn our_like(contestant: &str) -> Option<&'static str> {
     }
 }
 
-/// The cells that repeat it: those whose name begins so, under the limits that the author names; else, where the author's machines name the
-/// cell, those that answer at once and have the contestant or ours of its kind.
+/// The cells that repeat it: those whose name begins so, under the limits that the author names; in `seed3`, where the author's machines name
+/// the cell, those that answer at once and have the contestant.
 fn matching<'c, 'a>(published: &Published, cells: &'c [Cell<'a>]) -> Vec<&'c Cell<'a>> {
     let (name, configuration) = match published.cell.rsplit_once(", ") {
         Some((name, "default")) => (name, Some(Configuration::Stock)),
@@ -67,7 +67,8 @@ fn matching<'c, 'a>(published: &Published, cells: &'c [Cell<'a>]) -> Vec<&'c Cel
     };
     let wanted = |cell: &&Cell<'_>| configuration.is_none_or(|wanted| wanted == cell.configuration);
     let named: Vec<_> = cells.iter().filter(|cell| cell.name.starts_with(name)).filter(wanted).collect();
-    if !named.is_empty() {
+    // A cell of another length or size has another name, and repeats nothing.
+    if !named.is_empty() || published.scenario != "seed3" {
         return named;
     }
     let has =
@@ -83,7 +84,7 @@ fn told(published: &Published, cell: &Cell<'_>, contestant: &str) -> String {
         "requests" => of(|run| Some(run.requests_per_second)),
         "p50" => of(|run| run.p50_ms),
         "p90" => of(|run| run.p90_ms),
-        "p99" => of(|run| run.p99_ms),
+        "p99" => of(Run::p99),
         "max" => of(|run| run.max_ms),
         "socket errors" => of(|run| Some((run.connect_errors + run.socket_errors + run.timeouts) as f64)),
         "processor time" => of(|run| Some(run.cpu_seconds()? / run.seconds * 100.0)),
@@ -138,6 +139,18 @@ mod tests {
         let row = table.rows.iter().find(|row| row[0] == "50 ms, default").expect("a row");
         assert_eq!(row[3..6], ["9.00 times", "50 ms c100, stock", "9.00 times"]);
         assert_eq!(table.rows.iter().filter(|row| row[0] == "50 ms, default").count(), 1);
+    }
+
+    #[test]
+    fn a_run_of_another_length_repeats_nobodys_figures() {
+        let run = |cell: &str| Run { scenario: "seed0".into(), ..run(cell, "direct", Configuration::Equalised) };
+        let here = |cell: &str| {
+            let rows = table("seed0", &cells(&[run(cell)], "seed0")).rows;
+            rows.into_iter().filter(|row| row[4] != NOT_TOLD).map(|row| row[0].clone()).collect::<Vec<_>>()
+        };
+        assert!(here("30 s, first").iter().all(|published| published == "30 s, first"));
+        assert_eq!(here("2 s, first"), Vec::<String>::new());
+        assert_eq!((here("300 s").is_empty(), here("30 s, fourth").is_empty()), (false, true));
     }
 
     #[test]

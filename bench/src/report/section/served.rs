@@ -1,6 +1,7 @@
 //! What was served: right answers, how late they came, and what became of the rest.
 
 use super::{columns, rows, summary};
+use crate::measure::recovery::has_fallen;
 use crate::raw::Run;
 use crate::report::document::Table;
 use crate::report::numbers::{NOT_TOLD, middle, percent, spread};
@@ -10,7 +11,7 @@ const COLUMNS: &[&str] = &[
     "valid rounds",
     "offered /s, mean",
     "answers a run",
-    "right answers /s",
+    "right answers in time /s",
     "p50 ms",
     "p90 ms",
     "p99 ms",
@@ -18,7 +19,9 @@ const COLUMNS: &[&str] = &[
     "longest ms",
     "service p50 ms",
     "service p99 ms",
+    "right, but late",
     "not answered rightly",
+    "least served of the overload",
     "recovered after ms",
 ];
 
@@ -39,14 +42,39 @@ fn row(cell: &Cell<'_>, contestant: &str) -> Vec<String> {
         of(|run| Some(run.goodput)),
         of(|run| run.p50_ms),
         of(|run| run.p90_ms),
-        of(|run| run.p99_ms.filter(|_| run.reaches(0.01))),
+        of(Run::p99),
         of(|run| run.p999_ms.filter(|_| run.reaches(0.001))),
         of(|run| run.max_ms),
         of(|run| run.service_p50_ms),
         of(|run| run.service_p99_ms),
+        late(&valid),
         failures(&valid),
-        of(|run| run.recovery_ms),
+        summary(&valid, |run| run.fell_to).map_or(NOT_TOLD.into(), |it| percent(it.median)),
+        recovered(&valid),
     ]
+}
+
+/// The part of the right answers that came too late, in all runs together, of loads that know.
+fn late(runs: &[&Run]) -> String {
+    let known: Vec<_> = runs.iter().filter_map(|run| Some((run.ok, run.in_time?))).collect();
+    let (ok, in_time) = known.iter().fold((0, 0), |sum, run| (sum.0 + run.0, sum.1 + run.1));
+    if ok == 0 { NOT_TOLD.into() } else { percent((ok - in_time) as f64 / ok as f64) }
+}
+
+/// How long after an overload all was served again, if it ever was, and if there was anything to recover from.
+fn recovered(runs: &[&Run]) -> String {
+    let overloaded: Vec<&Run> = runs.iter().copied().filter(|run| run.fell_to.is_some()).collect();
+    let fallen: Vec<&Run> = overloaded.iter().copied().filter(|run| run.fell_to.is_some_and(has_fallen)).collect();
+    let back = summary(&fallen, |run| run.recovery_ms);
+    match (overloaded.len(), fallen.len(), back) {
+        (0, ..) => NOT_TOLD.into(),
+        (_, 0, _) => "never fell".into(),
+        (_, fell, None) => format!("not in {fell} of {fell}"),
+        (_, fell, Some(back)) if back.runs < fell => {
+            format!("{}, not in {} of {fell}", spread(Some(back)), fell - back.runs)
+        }
+        (.., back) => spread(back),
+    }
 }
 
 /// What became of the requests without a right answer, by kind, in all runs together.
@@ -82,6 +110,38 @@ pub(super) fn failures(runs: &[&Run]) -> String {
 mod tests {
     use super::*;
     use crate::raw::Tally;
+
+    #[test]
+    fn what_came_late_is_told_apart() {
+        let run = |ok, in_time| Run { ok, in_time, ..Run::default() };
+        let table: [(&[&Run], &str); 4] = [
+            (&[&run(100, Some(75)), &run(100, Some(100))], "12.5 %"),
+            (&[&run(100, Some(100))], "0.0 %"),
+            (&[&run(100, None)], NOT_TOLD),
+            (&[&run(0, Some(0))], NOT_TOLD),
+        ];
+        for (runs, expected) in table {
+            assert_eq!(late(runs), expected);
+        }
+    }
+
+    #[test]
+    fn a_recovery_is_told_only_after_a_fall() {
+        let run = |fell_to, recovery_ms| Run { fell_to, recovery_ms, ..Run::default() };
+        let (other, whole, back, gone) =
+            (run(None, None), run(Some(0.9), None), run(Some(0.1), Some(250.0)), run(Some(0.1), None));
+        let table: [(&[&Run], &str); 6] = [
+            (&[&other], NOT_TOLD),
+            (&[&whole, &whole], "never fell"),
+            (&[&whole, &back], "250"),
+            (&[&gone, &gone], "not in 2 of 2"),
+            (&[&back, &gone], "250, not in 1 of 2"),
+            (&[], NOT_TOLD),
+        ];
+        for (runs, expected) in table {
+            assert_eq!(recovered(runs), expected);
+        }
+    }
 
     #[test]
     fn each_kind_of_failure_is_told() {

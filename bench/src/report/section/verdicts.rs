@@ -138,7 +138,11 @@ fn beside(data: &Data, cell: &Cell<'_>, (subject, reference): (&str, &str)) -> S
     }
     for who in [subject, reference] {
         if let Some(part) = failing(cell, who) {
-            text.push_str(&format!(" Of its requests, {} left {} without a right answer.", label(who), percent(part)));
+            text.push_str(&format!(
+                " Of its requests, {} left {} without a right answer in time.",
+                label(who),
+                percent(part)
+            ));
         }
     }
     if let Some(difference) = unlike(data, cell, (subject, reference)) {
@@ -147,12 +151,12 @@ fn beside(data: &Data, cell: &Cell<'_>, (subject, reference): (&str, &str)) -> S
     text
 }
 
-/// The part of the requests that failed, when it is more than one of a thousand.
+/// The part of the requests that failed or came late, when it is more than one of a thousand.
 fn failing(cell: &Cell<'_>, contestant: &str) -> Option<f64> {
     let runs = cell.valid(contestant);
-    let failed: u64 = runs.iter().map(|run| run.failed()).sum();
-    let ok: u64 = runs.iter().map(|run| run.ok).sum();
-    let part = failed as f64 / (failed + ok).max(1) as f64;
+    let all: u64 = runs.iter().map(|run| run.ok + run.failed()).sum();
+    let good: u64 = runs.iter().map(|run| run.good()).sum();
+    let part = (all - good) as f64 / all.max(1) as f64;
     (part > 0.001).then_some(part)
 }
 

@@ -134,9 +134,11 @@ fn overload(data: &mut Data, round: u32) {
             offered_per_second: Some(1000.0),
             scheduled: Some(1250),
             unsent: 250,
+            in_time: Some(900),
+            fell_to: Some(0.4),
             goodput: 900.0,
             recovery_ms: Some(250.0),
-            ..run("overload", "50 %, 150 %, 50 %", contestant, round)
+            ..run("overload", "50 %, 200 %, 50 %", contestant, round)
         });
     }
 }
