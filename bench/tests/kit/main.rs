@@ -179,22 +179,19 @@ fn unknown_names_are_refused_with_the_known_ones() {
 }
 
 #[test]
-fn limits_that_a_later_scenario_sets_are_noted_with_it() {
-    let dir = Dir::new("later");
-    let arguments =
-        ["quick", "--scenario", "isolation,overload", "--contestant", "twin", "--configuration", "equalised"];
-    let arguments = [&arguments[..], &["--seconds", "0.3", "--warm-up", "0"]].concat();
+fn the_twin_is_probed_with_the_limits_that_it_is_measured_with() {
+    let dir = Dir::new("twin");
+    let arguments = ["quick", "--scenario", "tail", "--contestant", "twin", "--seconds", "0.3", "--warm-up", "0"];
     let output = bench(&arguments, Some(&dir.0)).output().expect("bench runs");
     assert!(output.status.success(), "{}", told(&output));
     let contestants = table(&dir, "contestants.csv");
-    let [first, later] = &contestants[..] else { panic!("{contestants:?}") };
-    // The scenario that has two services comes second here: one process serves those that are alike.
-    let limit = "timeout: slow.ribbon.ReadTimeout = 30000";
-    assert_eq!((first["scenario"].as_str(), later["scenario"].as_str()), ("", "isolation"));
-    assert!(!first["limits"].contains(limit) && later["limits"].lines().any(|line| line == limit), "{contestants:?}");
-    assert!(!later["limits"].contains("product."), "only what differs: {}", later["limits"]);
-    assert!(first["parity"].starts_with("like for like in "), "measured as the others are: {}", first["parity"]);
+    let [twin] = &contestants[..] else { panic!("{contestants:?}") };
+    assert_eq!((twin["contestant"].as_str(), twin["configuration"].as_str()), ("twin", "equalised"));
+    assert!(twin["parity"].starts_with("like for like in "), "{}", twin["parity"]);
+    // Beside the richer comparison on a configuration of its own.
+    assert!(
+        dir.rows("environment.csv").iter().any(|row| row.starts_with("parity before everything,like for like in "))
+    );
     let report = std::fs::read_to_string(dir.0.join("report.md")).expect("a report");
-    assert!(report.contains("| in isolation: 30000 |"), "{report}");
-    assert_eq!(report.matches("| async twin | async | equalised |").count(), 1, "{report}");
+    assert!(report.contains("| async twin, equalised, beside portcullis | like for like in "), "{report}");
 }

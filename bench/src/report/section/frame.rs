@@ -234,3 +234,36 @@ const NOT_SHOWN: &[&str] = &[
     "That portcullis is Zuul: it has the model, a thread for each request, and not the product; the Java originals stand beside it for that.",
     "That the async twin is the best asynchronous gateway: it is the same gateway with other input and output.",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::document::Block;
+
+    #[test]
+    fn what_a_later_scenario_sets_otherwise_stands_beside_the_first_value() {
+        let row = |configuration, scenario: &str, limits: &str| Participant {
+            contestant: "twin".into(),
+            configuration,
+            scenario: scenario.into(),
+            limits: limits.into(),
+            ..Participant::default()
+        };
+        let participants = vec![
+            row(Configuration::Stock, "", "workers: n = 200 (its own)"),
+            row(Configuration::Equalised, "", "workers: n = 200"),
+            row(Configuration::Equalised, "core", "workers: n = 1200\ntimeout: slow = 30"),
+        ];
+        let data = Data { participants, ..Data::default() };
+        let expected =
+            [["workers: n", "200 (its own)", "200; in core: 1200"], ["timeout: slow", NOT_TOLD, "in core: 30"]];
+        assert_eq!(side_by_side(&data, "twin"), expected);
+        let mut document = Document::new("x");
+        super::participants(&mut document, &data);
+        let tables = document.blocks.iter().filter_map(|block| match block {
+            Block::Table(table) => Some(table.rows.len()),
+            _ => None,
+        });
+        assert_eq!(tables.collect::<Vec<_>>(), [2], "each configuration once");
+    }
+}
