@@ -35,7 +35,7 @@ pub(crate) struct Options {
     /// Threads of blocking contestants when equalised, instead of each scenario's own number.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     workers: Option<u16>,
-    /// The most windows of each warm-up; 0 for none.
+    /// The most windows of a warm-up: at most 5 of these for later cells of the same process; 0 for none.
     #[arg(long)]
     warm_up: Option<u32>,
     /// The length of each window of a warm-up, in whole seconds: two by default, one in `quick`.

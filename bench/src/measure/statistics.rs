@@ -27,11 +27,12 @@ impl Summary {
     }
 }
 
-/// Whether the last two of `windows` differ by at most this part of the larger one; not before there are two.
-pub(crate) fn agree(windows: &[f64], tolerance: f64) -> bool {
-    let [.., before, last] = windows else { return false };
-    let larger = before.max(*last);
-    larger > 0.0 && (before - last).abs() <= tolerance * larger
+/// Whether the last three of `windows` lie within this part of the largest of them, or within `slack`; not before there are three. Two agree
+/// by chance on their way up.
+pub(crate) fn agree(windows: &[f64], tolerance: f64, slack: f64) -> bool {
+    let [.., first, second, third] = windows else { return false };
+    let (low, high) = (first.min(*second).min(*third), first.max(*second).max(*third));
+    high > 0.0 && high - low <= (tolerance * high).max(slack)
 }
 
 #[cfg(test)]
@@ -53,18 +54,21 @@ mod tests {
     }
 
     #[test]
-    fn two_windows_agree_when_they_are_close() {
-        let table: [(&[f64], bool); 7] = [
-            (&[], false),
-            (&[100.0], false),
-            (&[100.0, 103.0], true),
-            (&[100.0, 104.0], false),
-            (&[104.0, 100.0], false),
-            (&[10.0, 100.0, 100.0], true),
-            (&[0.0, 0.0], false),
+    fn three_windows_agree_when_they_are_close() {
+        let table: [(&[f64], f64, bool); 10] = [
+            (&[], 0.0, false),
+            (&[100.0, 100.0], 0.0, false),
+            (&[100.0, 103.0, 101.0], 0.0, true),
+            (&[100.0, 103.0, 104.0], 0.0, false),
+            (&[104.0, 102.0, 100.0], 0.0, false),
+            (&[10.0, 100.0, 100.0], 0.0, false),
+            (&[10.0, 100.0, 100.0, 101.0], 0.0, true),
+            (&[0.0, 0.0, 0.0], 0.2, false),
+            (&[1.0, 1.2, 1.1], 0.0, false),
+            (&[1.0, 1.2, 1.1], 0.25, true),
         ];
-        for (windows, expected) in table {
-            assert_eq!(agree(windows, 0.03), expected, "{windows:?}");
+        for (windows, slack, expected) in table {
+            assert_eq!(agree(windows, 0.03, slack), expected, "{windows:?}");
         }
     }
 }

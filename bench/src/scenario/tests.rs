@@ -96,10 +96,25 @@ fn seconds_and_rounds_can_be_given_and_are_told() {
     let effort = Effort { seconds: Some(7.0), rounds: Some(2), ..Effort::QUICK };
     assert_eq!((effort.lasting(1.0, 20.0), effort.rounds()), (7.0, 2));
     assert_eq!((Effort::QUICK.rounds(), Effort::ALL.rounds()), (1, 5));
-    let told = Effort { window: Some(3), warm_up: Some(5), narrow: true, ..effort }.facts().map(|(_, value)| value);
-    let warm_up = "windows of 3 s: at most 5 for the first cell of a process, 5 for each later one";
+    let told = Effort { window: Some(3), warm_up: Some(9), narrow: true, ..effort }.facts().map(|(_, value)| value);
+    let warm_up = "windows of 3 s, until three agree: at most 9 for the first cell of a process, 5 for each later one";
     let processes = "one for all cells of a contestant with the same setup";
     assert_eq!(told, [processes, "1", "2", "7", warm_up, "few: the Java originals are in core alone"]);
     let cells = all(&effort).into_iter().flat_map(|scenario| scenario.groups).flat_map(|group| group.cells);
     assert!(cells.filter(|cell| !matches!(cell.load, Load::Ab { .. })).all(|cell| cell.seconds == 7.0));
+}
+
+#[test]
+fn the_first_cell_of_a_process_is_warmed_longest() {
+    let table = [
+        (Effort::QUICK, None, [4, 1]),
+        (Effort::QUICK, Some(0), [0, 0]),
+        (Effort::ALL, None, [15, 5]),
+        (Effort::ALL, Some(3), [3, 3]),
+        (Effort::ALL, Some(30), [30, 5]),
+    ];
+    for (effort, warm_up, most) in table {
+        let effort = Effort { warm_up, ..effort };
+        assert_eq!([true, false].map(|first| effort.patience(first).most), most, "{warm_up:?}");
+    }
 }
