@@ -40,7 +40,7 @@ pub(super) fn warm(site: &Site<'_>, cell: &Cell, window: Duration) -> io::Result
     site.stop.check()?;
     // A schedule tells an open loop.
     let median_ms = outcome.scheduled.and_then(|_| outcome.latency(50.0));
-    Ok(Told { ok: outcome.counts.ok, failed: outcome.counts.failed(), median_ms })
+    Ok(Told { seconds: outcome.seconds, ok: outcome.counts.ok, failed: outcome.counts.failed(), median_ms })
 }
 
 /// The load itself.

@@ -4,7 +4,7 @@
 //! latency must agree too.
 
 use super::statistics::agree;
-use crate::load::Bucket;
+use crate::load::{Bucket, per_second};
 use std::io;
 use std::time::Duration;
 
@@ -25,6 +25,8 @@ pub(crate) struct Patience {
 /// What became of a window's load.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Told {
+    /// How long it really took: wrk takes a little longer than it is told.
+    pub(crate) seconds: f64,
     pub(crate) ok: u64,
     pub(crate) failed: u64,
     /// Of an open loop.
@@ -51,10 +53,10 @@ impl WarmUp {
 pub(crate) fn warm_up(patience: Patience, mut load: impl FnMut(Duration) -> io::Result<Told>) -> io::Result<WarmUp> {
     let mut warm_up = WarmUp::default();
     let mut told = Vec::new();
-    for turn in 0..patience.most {
+    for _ in 0..patience.most {
         let window = load(patience.window)?;
-        let (at, lasting, Told { ok, failed, .. }) = (patience.window * turn, patience.window, window);
-        warm_up.windows.push(Bucket { at, lasting, scheduled: 0, ok, failed });
+        let (at, lasting) = (warm_up.lasted(), Duration::from_secs_f64(window.seconds));
+        warm_up.windows.push(Bucket { at, lasting, scheduled: 0, ok: window.ok, failed: window.failed });
         told.push(window);
         warm_up.settled = Some(is_settled(&told));
         if warm_up.settled == Some(true) {
@@ -66,7 +68,7 @@ pub(crate) fn warm_up(patience: Patience, mut load: impl FnMut(Duration) -> io::
 
 fn is_settled(told: &[Told]) -> bool {
     // What fails counts too: a gateway that refuses most of an overload is warm when it does so steadily.
-    let rates: Vec<f64> = told.iter().map(|window| (window.ok + window.failed) as f64).collect();
+    let rates: Vec<f64> = told.iter().map(|window| per_second(window.ok + window.failed, window.seconds)).collect();
     let medians: Vec<f64> = told.iter().filter_map(|window| window.median_ms).collect();
     agree(&rates, TOLERANCE, 0.0) && (medians.is_empty() || agree(&medians, TOLERANCE, SLACK_MS))
 }
@@ -74,6 +76,8 @@ fn is_settled(told: &[Told]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const PLAIN: Told = Told { seconds: 2.0, ok: 0, failed: 0, median_ms: None };
 
     #[track_caller]
     fn check(most: u32, windows: &[Told], played: usize, settled: Option<bool>) {
@@ -85,7 +89,7 @@ mod tests {
     }
 
     fn closed<const N: usize>(answers: [u64; N]) -> [Told; N] {
-        answers.map(|ok| Told { ok, ..Told::default() })
+        answers.map(|ok| Told { ok, ..PLAIN })
     }
 
     #[test]
@@ -97,13 +101,15 @@ mod tests {
         check(5, &closed([7450, 7376, 9501, 9600, 12_000]), 5, Some(false));
         check(3, &closed([10, 50, 90]), 3, Some(false));
         check(2, &closed([10, 10]), 2, Some(false));
-        let refusing = |failed| Told { failed, ..Told::default() };
+        let longer = Told { seconds: 2.2, ok: 110, ..PLAIN };
+        assert!(is_settled(&[Told { ok: 100, ..PLAIN }, longer, longer]), "a rate is by time");
+        let refusing = |failed| Told { failed, ..PLAIN };
         check(4, &[100, 101, 100].map(refusing), 3, Some(true));
     }
 
     #[test]
     fn an_open_loop_is_warm_when_its_answers_come_as_late_as_before() {
-        let open = |median_ms| Told { ok: 200, median_ms: Some(median_ms), ..Told::default() };
+        let open = |median_ms| Told { ok: 200, median_ms: Some(median_ms), ..PLAIN };
         check(5, &[9.0, 5.0, 3.0, 1.1, 1.0].map(open), 5, Some(false));
         check(6, &[9.0, 3.0, 1.1, 1.0, 0.95].map(open), 5, Some(true));
         check(4, &[51.0, 50.6, 50.4, 50.3].map(open), 3, Some(true));

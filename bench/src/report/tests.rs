@@ -47,6 +47,59 @@ fn the_answer_in_short_counts_the_cells() {
 }
 
 #[test]
+fn who_was_still_warming_up_is_told_and_counts_for_nobody() {
+    let mut data = measurement();
+    let cold = |run: &&mut crate::raw::Run| run.scenario == "sweep" && run.contestant == "twin" && run.delay_ms == 50.0;
+    data.runs.iter_mut().filter(cold).filter(|run| run.round > 2).for_each(|run| run.warmed_up = Some(false));
+    let (text, page) = pages(&data);
+    for text in [&text, &page] {
+        assert_says(text, "No verdict: still warming up: at 99 %, portcullis took 2.00 times");
+        assert_says(text, "Warm-up had not settled in 3 of 5 runs (of async twin).");
+        assert_says(
+            text,
+            "Of 8 cells that have both, portcullis is better in 2, its async twin in 2; 3 are within noise, 1 have",
+        );
+    }
+    data.runs.iter_mut().filter(cold).filter(|run| run.round > 3).for_each(|run| run.warmed_up = Some(true));
+    let text = pages(&data).0;
+    assert_says(&text, "Warm-up had not settled in 1 of 5 runs (of async twin).");
+    assert!(!text.contains("still warming up: "));
+}
+
+#[test]
+fn a_rate_to_which_the_warm_up_did_not_lead_is_none_that_was_settled() {
+    let mut data = measurement();
+    let closed = |run: &&mut crate::raw::Run| run.cell == "30 s, first" && run.contestant == "nginx";
+    for run in data.runs.iter_mut().filter(closed) {
+        run.tool = "wrk".into();
+        let window = crate::raw::Window { run: run.id, phase: "warm-up".into(), goodput: 50.0, ..Default::default() };
+        data.windows.push(window);
+    }
+    assert_says(&pages(&data).0, "No verdict: still warming up: portcullis served 0.60 times");
+    assert_says(&pages(&data).0, "Warm-up had not settled in 5 of 5 runs (of nginx).");
+}
+
+#[test]
+fn cells_in_which_both_reach_what_their_connections_allow_are_left_out_of_the_count() {
+    let mut data = measurement();
+    // portcullis serves 580 to 620, the twin about as much.
+    for run in data.runs.iter_mut().filter(|run| run.cell == "30 s, first") {
+        (run.delay_ms, run.connections) = (200.0, 125);
+    }
+    let text = pages(&data).0;
+    assert_says(
+        &text,
+        "Of 7 cells that have both, portcullis is better in 2, its async twin in 3; 2 are within noise, 0 have",
+    );
+    assert_says(&text, " One more cannot tell models apart, and is left out.");
+    assert_says(&text, "| portcullis beside async twin | 7 | 2 | 3 | 2 | 0 | 1 |");
+    assert_says(
+        &text,
+        "No verdict: this cell cannot tell models apart, both are at the ceiling of its closed loop: portcullis",
+    );
+}
+
+#[test]
 fn a_void_run_is_named_and_gives_no_verdict() {
     let (text, _) = pages(&measurement());
     assert_says(

@@ -1,8 +1,9 @@
 //! One scenario: what it asks, the author's figures, tables, verdicts, plots.
 
-use super::{cost, glance, is_quick, load, published, ratios, served, verdicts};
+use super::{cost, glance, load, published, ratios, served, verdicts};
 use crate::raw::{Configuration, Data, Kind, Run};
 use crate::report::charts::{Curves, TwoSides, concurrency, crossover, latencies, over_time, parked};
+use crate::report::court::Court;
 use crate::report::document::Document;
 use crate::report::pairs::{Cell, cells};
 use crate::scenario::{self, Effort};
@@ -118,7 +119,7 @@ fn with_nginx_beside<'a>(name: &str, mut cells: Vec<Cell<'a>>) -> Vec<Cell<'a>> 
 fn plots(document: &mut Document, data: &Data, name: &str, cells: &[Cell<'_>]) {
     let threads = threads(data, SWEEP).filter(|_| name == SWEEP).and_then(|threads| threads.parse().ok());
     if let Some(threads) = threads {
-        crossover(cells, threads, is_quick(data)).into_iter().for_each(|plot| document.figure(plot));
+        crossover(cells, threads, &Court::of(data)).into_iter().for_each(|plot| document.figure(plot));
     }
     concurrency(name, cells).into_iter().for_each(|plot| document.figure(plot));
     parked(name, cells).into_iter().for_each(|plot| document.figure(plot));

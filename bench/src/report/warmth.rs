@@ -1,0 +1,130 @@
+//! Whether what was measured was warm: programs that compile while they run, as those on a JVM do, become several times faster in their first
+//! minute, and a ratio to one of them in that time is a ratio to its compiler.
+
+use super::pairs::{Cell, label};
+use crate::measure::warm_up::TOLERANCE;
+use crate::raw::{Data, Run};
+use std::collections::HashSet;
+
+/// A measured rate that is further from the last window's, in tolerances of the warm-up, was not the one that the warm-up led to.
+const DRIFT: f64 = 3.0;
+
+/// The runs of a measurement whose warm-up did not do its work.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Warmth {
+    unsettled: HashSet<u32>,
+}
+
+impl Warmth {
+    /// Looks at each run. The short warm-up of a quick measurement cannot settle, so there only the drift counts.
+    pub(crate) fn of(data: &Data, quick: bool) -> Self {
+        // The last window of a run's warm-up comes last.
+        let windows = data.windows.iter().filter(|window| window.phase == "warm-up");
+        let last = windows.map(|window| (window.run, window.goodput + window.failed_per_second)).collect();
+        let unsettled = |run: &&Run| drifted(run, &last) || !quick && run.warmed_up != Some(true);
+        Self { unsettled: data.runs.iter().filter(unsettled).map(|run| run.id).collect() }
+    }
+
+    /// In how many of the contestant's valid runs it had not settled, and how many there are.
+    fn unsettled(&self, cell: &Cell<'_>, contestant: &str) -> (usize, usize) {
+        let runs = cell.valid(contestant);
+        (runs.iter().filter(|run| self.unsettled.contains(&run.id)).count(), runs.len())
+    }
+
+    /// Whether that is more than half of them.
+    pub(crate) fn is_warming(&self, cell: &Cell<'_>, contestant: &str) -> bool {
+        let (unsettled, all) = self.unsettled(cell, contestant);
+        unsettled * 2 > all
+    }
+
+    /// What a reader must know of the two; empty when there is nothing.
+    pub(crate) fn note(&self, cell: &Cell<'_>, pair: [&str; 2]) -> String {
+        let of = |who: &str| match self.unsettled(cell, who) {
+            (0, _) => String::new(),
+            (unsettled, all) => {
+                format!(" Warm-up had not settled in {unsettled} of {all} runs (of {}).", label(who))
+            }
+        };
+        pair.map(of).concat()
+    }
+}
+
+/// Whether a closed loop of wrk ran at another rate than its warm-up did at last. Other loads are not those of their warm-up, or have a
+/// rate that is not the contestant's.
+fn drifted(run: &Run, last: &std::collections::HashMap<u32, f64>) -> bool {
+    let Some(before) = last.get(&run.id).filter(|_| run.tool == "wrk" && run.seconds > 0.0) else { return false };
+    let after = (run.ok + run.failed()) as f64 / run.seconds;
+    (after - before).abs() > DRIFT * TOLERANCE * after.max(*before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raw::Window;
+    use crate::report::pairs::cells;
+
+    /// Measured at 1000 a second, after a warm-up that ended at `before`.
+    fn run(id: u32, warmed_up: Option<bool>, before: Option<f64>) -> (Run, Vec<Window>) {
+        let run = Run {
+            id,
+            scenario: "core".into(),
+            cell: "c".into(),
+            contestant: "nginx".into(),
+            round: id,
+            tool: "wrk".into(),
+            seconds: 10.0,
+            ok: 10_000,
+            warmed_up,
+            ..Run::default()
+        };
+        let window = |goodput| Window { run: id, phase: "warm-up".into(), goodput, ..Window::default() };
+        (run, before.into_iter().flat_map(|before| [window(1.0), window(before)]).collect())
+    }
+
+    fn data(runs: impl IntoIterator<Item = (Run, Vec<Window>)>) -> Data {
+        let (runs, windows): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
+        Data { runs, windows: windows.concat(), ..Data::default() }
+    }
+
+    #[test]
+    fn a_run_is_warm_when_its_warm_up_settled_and_led_to_its_rate() {
+        let table = [
+            (Some(true), Some(1000.0), [true, true]),
+            (Some(true), Some(911.0), [true, true]),
+            (Some(true), Some(909.0), [false, false]),
+            (Some(true), Some(1098.0), [true, true]),
+            (Some(true), Some(1100.0), [false, false]),
+            (Some(false), Some(1000.0), [false, true]),
+            (Some(false), Some(500.0), [false, false]),
+            (None, None, [false, true]),
+        ];
+        for (warmed_up, before, expected) in table {
+            let data = data([run(1, warmed_up, before)]);
+            let cells = cells(&data.runs, "core");
+            let warm = [false, true].map(|quick| !Warmth::of(&data, quick).is_warming(&cells[0], "nginx"));
+            assert_eq!(warm, expected, "{warmed_up:?} {before:?}: for a verdict, and for a glance");
+        }
+    }
+
+    #[test]
+    fn only_wrk_measures_what_it_warmed_up_with() {
+        for tool in ["ab", "bench", ""] {
+            let (run, windows) = run(1, Some(true), Some(1.0));
+            let data = data([(Run { tool: tool.into(), ..run }, windows)]);
+            assert!(!Warmth::of(&data, false).is_warming(&cells(&data.runs, "core")[0], "nginx"), "{tool}");
+        }
+    }
+
+    #[test]
+    fn more_than_half_of_the_valid_runs_decide_and_each_is_told() {
+        for (cold, warming) in [(0, false), (2, false), (3, true), (5, true)] {
+            let data = data((1..=5).map(|id| run(id, Some(id > cold), Some(1000.0))));
+            let warmth = Warmth::of(&data, false);
+            let cells = cells(&data.runs, "core");
+            assert_eq!(warmth.is_warming(&cells[0], "nginx"), warming, "{cold}");
+            let note = warmth.note(&cells[0], ["portcullis", "nginx"]);
+            let told = format!(" Warm-up had not settled in {cold} of 5 runs (of nginx).");
+            assert_eq!(note, if cold == 0 { String::new() } else { told });
+        }
+    }
+}
