@@ -29,7 +29,7 @@ pub(crate) struct Run {
     pub(crate) seconds: f64,
     /// How long the warm-up took; windows of it stand in `windows.csv`.
     pub(crate) warm_up_seconds: f64,
-    /// Whether the warm-up's last three windows agreed; empty when there was no warm-up.
+    /// Whether the warm-up's last three windows brought nothing new; empty when there was no warm-up.
     pub(crate) warmed_up: Option<bool>,
     /// How requests were brought.
     pub(crate) kind: Kind,

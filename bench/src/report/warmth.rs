@@ -2,12 +2,17 @@
 //! minute, and a ratio to one of them in that time is a ratio to its compiler.
 
 use super::pairs::{Cell, label};
+use crate::load::per_second;
 use crate::measure::warm_up::TOLERANCE;
 use crate::raw::{Data, Run};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-/// A measured rate that is further from the last window's, in tolerances of the warm-up, was not the one that the warm-up led to.
+/// A measured rate that is above the best of the warm-up's last windows by more than so many of its tolerances was still rising. One below
+/// them says nothing of warmth: it is what the spread of the rounds is there for.
 const DRIFT: f64 = 3.0;
+
+/// How many windows a warm-up needs to settle.
+const LAST: usize = 3;
 
 /// The runs of a measurement whose warm-up did not do its work.
 #[derive(Clone, Debug, Default)]
@@ -16,12 +21,14 @@ pub(crate) struct Warmth {
 }
 
 impl Warmth {
-    /// Looks at each run. The short warm-up of a quick measurement cannot settle, so there only the drift counts.
+    /// Looks at each run. The short warm-up of a quick measurement cannot settle, so there only a rate that still rose counts.
     pub(crate) fn of(data: &Data, quick: bool) -> Self {
-        // The last window of a run's warm-up comes last.
-        let windows = data.windows.iter().filter(|window| window.phase == "warm-up");
-        let last = windows.map(|window| (window.run, window.goodput + window.failed_per_second)).collect();
-        let unsettled = |run: &&Run| drifted(run, &last) || !quick && run.warmed_up != Some(true);
+        let mut rates: HashMap<u32, Vec<f64>> = HashMap::new();
+        for window in data.windows.iter().filter(|window| window.phase == "warm-up") {
+            rates.entry(window.run).or_default().push(window.goodput + window.failed_per_second);
+        }
+        let rose = |run: &Run| rates.get(&run.id).is_some_and(|rates| rose(run, rates));
+        let unsettled = |run: &&Run| rose(run) || !quick && run.warmed_up != Some(true);
         Self { unsettled: data.runs.iter().filter(unsettled).map(|run| run.id).collect() }
     }
 
@@ -49,12 +56,12 @@ impl Warmth {
     }
 }
 
-/// Whether a closed loop of wrk ran at another rate than its warm-up did at last. Other loads are not those of their warm-up, or have a
-/// rate that is not the contestant's.
-fn drifted(run: &Run, last: &std::collections::HashMap<u32, f64>) -> bool {
-    let Some(before) = last.get(&run.id).filter(|_| run.tool == "wrk" && run.seconds > 0.0) else { return false };
-    let after = (run.ok + run.failed()) as f64 / run.seconds;
-    (after - before).abs() > DRIFT * TOLERANCE * after.max(*before)
+/// Whether a closed loop of wrk ran faster than its warm-up did at last. Other loads are not those of their warm-up, or have a rate that is
+/// not the contestant's.
+fn rose(run: &Run, rates: &[f64]) -> bool {
+    let best = rates.iter().rev().take(LAST).copied().fold(0.0, f64::max);
+    let measured = per_second(run.ok + run.failed(), run.seconds);
+    run.tool == "wrk" && measured > best * (1.0 + DRIFT * TOLERANCE)
 }
 
 #[cfg(test)]
@@ -63,8 +70,8 @@ mod tests {
     use crate::raw::Window;
     use crate::report::pairs::cells;
 
-    /// Measured at 1000 a second, after a warm-up that ended at `before`.
-    fn run(id: u32, warmed_up: Option<bool>, before: Option<f64>) -> (Run, Vec<Window>) {
+    /// Measured at 1000 a second, after a warm-up with these rates.
+    fn run(id: u32, warmed_up: Option<bool>, before: &[f64]) -> (Run, Vec<Window>) {
         let run = Run {
             id,
             scenario: "core".into(),
@@ -77,8 +84,9 @@ mod tests {
             warmed_up,
             ..Run::default()
         };
-        let window = |goodput| Window { run: id, phase: "warm-up".into(), goodput, ..Window::default() };
-        (run, before.into_iter().flat_map(|before| [window(1.0), window(before)]).collect())
+        let window =
+            |goodput: &f64| Window { run: id, phase: "warm-up".into(), goodput: *goodput, ..Window::default() };
+        (run, before.iter().map(window).collect())
     }
 
     fn data(runs: impl IntoIterator<Item = (Run, Vec<Window>)>) -> Data {
@@ -88,15 +96,16 @@ mod tests {
 
     #[test]
     fn a_run_is_warm_when_its_warm_up_settled_and_led_to_its_rate() {
-        let table = [
-            (Some(true), Some(1000.0), [true, true]),
-            (Some(true), Some(911.0), [true, true]),
-            (Some(true), Some(909.0), [false, false]),
-            (Some(true), Some(1098.0), [true, true]),
-            (Some(true), Some(1100.0), [false, false]),
-            (Some(false), Some(1000.0), [false, true]),
-            (Some(false), Some(500.0), [false, false]),
-            (None, None, [false, true]),
+        let table: [(Option<bool>, &[f64], [bool; 2]); 9] = [
+            (Some(true), &[900.0, 1000.0, 1000.0, 1000.0], [true, true]),
+            (Some(true), &[900.0, 900.0, 918.0], [true, true]),
+            (Some(true), &[900.0, 916.0, 900.0], [false, false]),
+            (Some(true), &[950.0, 900.0, 900.0, 900.0], [false, false]),
+            (Some(true), &[1500.0, 1500.0, 1500.0], [true, true]),
+            (Some(false), &[1000.0], [false, true]),
+            (Some(false), &[500.0], [false, false]),
+            (None, &[], [false, true]),
+            (Some(true), &[], [true, true]),
         ];
         for (warmed_up, before, expected) in table {
             let data = data([run(1, warmed_up, before)]);
@@ -109,7 +118,7 @@ mod tests {
     #[test]
     fn only_wrk_measures_what_it_warmed_up_with() {
         for tool in ["ab", "bench", ""] {
-            let (run, windows) = run(1, Some(true), Some(1.0));
+            let (run, windows) = run(1, Some(true), &[1.0]);
             let data = data([(Run { tool: tool.into(), ..run }, windows)]);
             assert!(!Warmth::of(&data, false).is_warming(&cells(&data.runs, "core")[0], "nginx"), "{tool}");
         }
@@ -118,7 +127,7 @@ mod tests {
     #[test]
     fn more_than_half_of_the_valid_runs_decide_and_each_is_told() {
         for (cold, warming) in [(0, false), (2, false), (3, true), (5, true)] {
-            let data = data((1..=5).map(|id| run(id, Some(id > cold), Some(1000.0))));
+            let data = data((1..=5).map(|id| run(id, Some(id > cold), &[1000.0])));
             let warmth = Warmth::of(&data, false);
             let cells = cells(&data.runs, "core");
             assert_eq!(warmth.is_warming(&cells[0], "nginx"), warming, "{cold}");

@@ -83,7 +83,7 @@ impl Effort {
     pub(crate) fn facts(&self) -> [(&'static str, String); 6] {
         let (first, later) = (self.patience(true), self.patience(false));
         let warm_up = format!(
-            "windows of {} s, until three agree: at most {} for the first cell of a process, {} for each later one",
+            "windows of {} s, until three bring nothing new: at most {} for the first cell of a process, {} for each later one",
             first.window.as_secs(),
             first.most,
             later.most

@@ -97,7 +97,7 @@ fn seconds_and_rounds_can_be_given_and_are_told() {
     assert_eq!((effort.lasting(1.0, 20.0), effort.rounds()), (7.0, 2));
     assert_eq!((Effort::QUICK.rounds(), Effort::ALL.rounds()), (1, 5));
     let told = Effort { window: Some(3), warm_up: Some(9), narrow: true, ..effort }.facts().map(|(_, value)| value);
-    let warm_up = "windows of 3 s, until three agree: at most 9 for the first cell of a process, 5 for each later one";
+    let warm_up = "windows of 3 s, until three bring nothing new: at most 9 for the first cell of a process, 5 for each later one";
     let processes = "one for all cells of a contestant with the same setup";
     assert_eq!(told, [processes, "1", "2", "7", warm_up, "few: the Java originals are in core alone"]);
     let cells = all(&effort).into_iter().flat_map(|scenario| scenario.groups).flat_map(|group| group.cells);

@@ -200,9 +200,10 @@ const STATISTICS: &[&str] = &[
     "The interval for the median ratio is that of the sign test: exact whatever the distribution, and without random numbers. From five pairs \
      it is the whole range, at 93.75 %: of sixteen pairs of equals, one is told apart by chance.",
     "If 1 is in the interval, or the median is within 3 % of 1 (what a warm-up takes for equal), the verdict is: within noise.",
-    "A warm-up has settled when its last three windows agree within 3 %: in how many requests ended, and in an open loop, whose schedule decides \
-     that, in the median latency (or within 0.2 ms). A run of wrk whose rate is more than 9 % from its last window's was not warm either. Where \
-     more than half of the runs of either side were not, there is no verdict. It is the same for all; programs on a JVM need it most.",
+    "A warm-up has settled when its last three windows agree within 3 %, or none of them was better by more than 3 % than the best before: by \
+     how many requests ended, and in an open loop, whose schedule decides that, by the median latency too (or within 0.2 ms). A run of wrk that \
+     was faster than its last three windows by more than 9 % was not warm either. Where more than half of the runs of either side were not, \
+     there is no verdict. It is the same for all; programs on a JVM need it most.",
     "Where both reach nine tenths of what a closed loop can ask for, connections divided by the backend's delay, right answers tell nothing of \
      either: such cells are left out of the count.",
     "Fewer than five valid pairs give no verdict, nor does a quick measurement. A pair with a void run is none.",
