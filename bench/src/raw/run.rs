@@ -147,6 +147,16 @@ impl Run {
         latencies * part > 1.0 - 1e-6
     }
 
+    /// Requests that a closed loop may have left behind, each on a connection of its own: wrk at its end, and whoever warmed up before it. ab
+    /// ends when all are answered. Counts of client, gateway and backend agree within these.
+    pub(crate) fn cut_off(&self) -> u64 {
+        match (self.kind, self.tool.as_str()) {
+            (Kind::Closed, "ab") => self.connections,
+            (Kind::Closed, _) => 2 * self.connections,
+            _ => 0,
+        }
+    }
+
     /// Requests that did not end as their client hoped, those that were never sent included.
     pub(crate) fn failed(&self) -> u64 {
         self.refused.total()
