@@ -182,6 +182,25 @@ fn what_a_reader_needs_is_there() {
 }
 
 #[test]
+fn a_repetition_says_what_is_otherwise() {
+    assert_says(
+        &pages(&measurement()).0,
+        "A repetition as far as its author told how. Its author published figures of the service alone",
+    );
+}
+
+#[test]
+fn what_answers_stand_on_and_was_not_played_is_told() {
+    let text = pages(&measurement()).0;
+    assert_says(&text, "Scenarios of this report: seed0, sweep, idle, overload.");
+    let row =
+        |id: &str| text.lines().find(|line| line.starts_with(&format!("| {id} |"))).expect("an answer").to_owned();
+    assert!(row("B17").ends_with(" Not in this report: isolation, tail, bodies. |"), "{}", row("B17"));
+    assert!(row("B27").ends_with("during a run. Not in this report: isolation. |"), "{}", row("B27"));
+    assert!(!row("B28").contains("Not in this report"));
+}
+
+#[test]
 fn plots_show_what_the_scenarios_are_about() {
     let data = measurement();
     let titles: Vec<String> = document(&data, "2026-11-30").plots().map(|plot| plot.title.clone()).collect();

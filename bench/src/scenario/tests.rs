@@ -52,7 +52,15 @@ fn published_figures_belong_to_cells_that_repeat_them() {
         }
         assert!(contestant::named(published.contestant).is_some(), "{}", published.contestant);
     }
-    assert_eq!(published::of("tail").count(), 0);
+    assert_eq!((published::of("tail").count(), published::otherwise("tail")), (0, ""));
+}
+
+#[test]
+fn every_repetition_tells_what_is_otherwise() {
+    let repeats = |scenario: &Scenario| published::of(scenario.name).count() > 0;
+    for scenario in all(&Effort::ALL) {
+        assert_eq!(repeats(&scenario), !published::otherwise(scenario.name).is_empty(), "{}", scenario.name);
+    }
 }
 
 #[test]

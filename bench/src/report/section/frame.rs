@@ -7,7 +7,7 @@ use crate::raw::{Configuration, Data, Participant};
 use crate::report::charts::word;
 use crate::report::document::{Document, Table};
 use crate::report::numbers::NOT_TOLD;
-use crate::report::pairs::{label, place};
+use crate::report::pairs::{label, place, scenarios};
 
 /// What this is, and whether it may be used for anything.
 pub(super) fn opening(document: &mut Document, data: &Data) {
@@ -180,16 +180,26 @@ pub(super) fn environment(document: &mut Document, data: &Data) {
     document.table(Table::new("The machine, its programs and this measurement", &["what", "value"]).with(rows));
 }
 
-/// How figures become verdicts, what the kit does not show, and its answers to the known faults.
-pub(super) fn method(document: &mut Document) {
+/// How figures become verdicts, what the kit does not show, and its answers to the known faults, as far as this measurement went.
+pub(super) fn method(document: &mut Document, data: &Data) {
     document.heading(2, "How verdicts are made");
     document.list(STATISTICS.iter().map(|text| (*text).to_owned()).collect());
     document.heading(2, "What the kit does not show");
     document.list(NOT_SHOWN.iter().map(|text| (*text).to_owned()).collect());
     document.heading(2, "Appendix: how such comparisons go wrong, and what is done about it here");
-    let row = |it: &Answer| vec![it.id.into(), it.fault.into(), it.answer.into(), or_dash(it.limit)];
+    let played = scenarios(&data.runs);
+    document.paragraph(format!("Scenarios of this report: {}.", or_dash(&played.join(", "))));
+    let row = |it: &Answer| vec![it.id.into(), it.fault.into(), it.answer.into(), or_dash(&not_done(it, &played))];
     let table = Table::new("The 28 answers", &["", "what went wrong elsewhere", "what is done here", "what is not"]);
     document.table(table.with(ANSWERS.iter().map(row)));
+}
+
+/// What the kit does not do, and what it does but did not here.
+fn not_done(answer: &Answer, played: &[&str]) -> String {
+    let missing: Vec<&str> = answer.scenarios().filter(|name| !played.contains(name)).collect();
+    let missing =
+        if missing.is_empty() { String::new() } else { format!("Not in this report: {}.", missing.join(", ")) };
+    [answer.limit, &missing].iter().filter(|text| !text.is_empty()).copied().collect::<Vec<_>>().join(" ")
 }
 
 const STATISTICS: &[&str] = &[

@@ -30,6 +30,10 @@ pub(super) fn scenario(document: &mut Document, data: &Data, name: &str) {
         document.table(glance::table(name, &cells, Configuration::Equalised));
     }
     document.table(published::table(name, &cells));
+    let otherwise = scenario::published::otherwise(name);
+    if !otherwise.is_empty() {
+        document.paragraph(format!("A repetition as far as its author told how. {otherwise}"));
+    }
     plots(document, data, name, &cells);
     document.heading(3, format!("{name}: verdicts"));
     document.table(verdicts::table(data, &cells));
