@@ -75,9 +75,6 @@ impl Passage<'_> {
             }
             Some(Treatment::MaxForwards) if *self.head.method() == Method::OPTIONS => self.count_down(index, value)?,
             Some(Treatment::MaxForwards) => self.pass(index, name)?,
-            Some(Treatment::Credentials) if !value.iter().all(|&octet| is_visible(octet)) => {
-                return Err(Refusal::bad_request("Authorization holds octets beyond ASCII"));
-            }
             Some(_) | None if self.named.contains(name) => {}
             Some(_) | None => self.pass(index, name)?,
         }
@@ -140,8 +137,4 @@ impl Passage<'_> {
 pub(super) fn max_forwards(value: &[u8]) -> Option<u64> {
     let digits = std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|octet| octet.is_ascii_digit()))?;
     digits.parse().ok()
-}
-
-fn is_visible(octet: u8) -> bool {
-    matches!(octet, b' '..=b'~' | b'\t')
 }

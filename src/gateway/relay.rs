@@ -72,8 +72,7 @@ fn length(answer: &Answer, request: &Request) -> Option<u64> {
     if has_body(request.head.method(), answer.status) {
         return answer.body.length();
     }
-    let told = answer.fields.get(http::header::CONTENT_LENGTH)?;
-    told.to_str().ok()?.parse().ok()
+    answer.length
 }
 
 /// An answer being sent.

@@ -17,8 +17,6 @@ pub(crate) enum Treatment {
     Via,
     /// Max-Forwards: counts down for OPTIONS (RFC 9110 7.6.2).
     MaxForwards,
-    /// Authorization, when it is not sensitive: only visible ASCII is forwarded.
-    Credentials,
     /// One of `X-Forwarded-*`, which the gateway extends.
     Forwarded(ForwardedField),
     /// `Forwarded` (RFC 7239): the word of those before us.
@@ -93,7 +91,6 @@ impl FieldTable {
         names.insert("host".into(), Treatment::Host);
         names.insert("via".into(), Treatment::Via);
         names.insert("max-forwards".into(), Treatment::MaxForwards);
-        names.insert("authorization".into(), Treatment::Credentials);
         names.insert("forwarded".into(), Treatment::Forwarding);
         names.extend(ForwardedField::ALL.map(|field| (field.name().into(), Treatment::Forwarded(field))));
         Self::of(names, zuul, route)
@@ -184,7 +181,7 @@ mod tests {
         let zuul = ZuulConfig::default();
         let none = FieldTable::for_requests(&zuul, &route(Some(&[])));
         assert_eq!(none.treatment(b"cookie"), None);
-        assert_eq!(none.treatment(b"Authorization"), Some(Treatment::Credentials));
+        assert_eq!(none.treatment(b"Authorization"), None);
         let own = FieldTable::for_requests(&zuul, &route(Some(&["x-sens", "authorization"])));
         assert_eq!(own.treatment(b"cookie"), None);
         assert!(own.drops(b"X-Sens") && own.drops(b"Authorization"));

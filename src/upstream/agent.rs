@@ -52,9 +52,8 @@ pub(super) fn call(
     }
     let sent = exchange.progress.lease.is_some();
     let (head, body) = answered.map_err(|error| fault(&error, sent))?.into_parts();
-    let length = body.content_length();
     let head = AnswerHead { status: head.status, version: head.version, fields: head.headers };
-    Ok(Answered { head, length, rest: Rest::Ureq(body) })
+    Ok(Answered { head, rest: Rest::Ureq(body) })
 }
 
 /// The request as ureq takes it. It never has a body for ureq: that is sent by the exchange.

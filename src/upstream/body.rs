@@ -71,7 +71,7 @@ impl AnswerBody {
         let octets = match (rest, flow.framing) {
             (Rest::Ureq(body), AnswerFraming::Exactly(_)) => Octets::Next(agent::dismiss(body)),
             (Rest::Ureq(body), _) => Octets::Decoded(body.into_reader()),
-            (Rest::Here(input), AnswerFraming::Chunked) => Octets::Chunked(input, ChunkDecoder::default()),
+            (Rest::Here(input), AnswerFraming::Chunked) => Octets::Chunked(input, ChunkDecoder::of_answer()),
             (Rest::Here(input), _) => Octets::Next(input),
         };
         let source = Source { octets, flow, delivered: 0, counted: false };

@@ -35,6 +35,7 @@ pub(super) struct Exchange<'a> {
     pub(super) deadline: Deadline,
     pub(super) framing: RequestFraming,
     pub(super) idempotent: bool,
+    /// Of the request head, for ureq's buffer.
     pub(super) longest_line: usize,
     pub(super) outgoing: &'a mut Outgoing,
     pub(super) marks: CallMarks,
@@ -52,8 +53,11 @@ pub(super) struct Progress<'a> {
     /// Octets of an answer were received.
     seen: bool,
     interims: usize,
+    /// So many octets were too few to tell what they begin with.
+    looked_at: usize,
     /// The answer came before the request was sent: the rest of it never will be.
     pub(super) early: bool,
+    /// What ureq was told of by an error without words.
     pub(super) fault: Option<Fault>,
 }
 
@@ -144,6 +148,7 @@ impl Exchange<'_> {
             lease.reopen(limits, &mut self.marks)?;
         }
         self.marks.reused = false;
+        self.progress.looked_at = 0;
         self.outgoing.again();
         Ok(())
     }
@@ -212,16 +217,20 @@ impl Exchange<'_> {
     /// Relays interim heads at the beginning of the input and takes them out; whether a final head has begun.
     fn relay_interims(&mut self, input: &mut Input) -> Result<bool, Fault> {
         loop {
-            match beginning(input.unread())? {
-                Beginning::Unclear => return Ok(false),
+            match beginning(input.unread(), self.progress.looked_at)? {
+                Beginning::Unclear => {
+                    self.progress.looked_at = input.unread().len();
+                    return Ok(false);
+                }
                 Beginning::Final => return Ok(true),
-                Beginning::Interim { length, status, fields } => {
+                Beginning::Interim(length, head) => {
                     self.progress.interims += 1;
                     if self.progress.interims > INTERIMS {
                         return Err(Fault::bad_response(format!("more than {INTERIMS} interim heads")));
                     }
+                    self.progress.looked_at = 0;
                     input.used(length);
-                    self.down.interim(status, &fields).map_err(Fault::client)?;
+                    self.down.interim(head.status, &head.fields).map_err(Fault::client)?;
                 }
             }
         }

@@ -55,15 +55,18 @@ pub(super) enum AnswerFraming {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AnswerKind {
     pub(super) framing: AnswerFraming,
-    /// The connection must not be used again, whatever ureq thinks.
+    /// The connection must not be used again, whatever the client thinks.
     pub(super) must_close: bool,
     /// `Keep-Alive: timeout=`.
     pub(super) keep_alive: Option<Duration>,
 }
 
 impl AnswerKind {
-    /// Judges a head. Content-Length was checked by then, and that it is one number; `length` is what was found.
+    /// Judges a head, in which Content-Length says `length`.
     pub(super) fn of(method: &Method, head: &AnswerHead, length: Option<u64>) -> Result<Self, Fault> {
+        if head.status.is_informational() {
+            return Err(Fault::bad_response(format!("{} where the final head should be", head.status.as_u16())));
+        }
         let codings = transfer_codings(&head.fields)?;
         if codings && head.version == Version::HTTP_10 {
             return Err(Fault::bad_response("Transfer-Encoding in an HTTP/1.0 answer"));
@@ -74,14 +77,21 @@ impl AnswerKind {
             (true, ..) | (false, false, Some(0)) => AnswerFraming::None,
             (false, true, _) => AnswerFraming::Chunked,
             (false, false, Some(length)) => AnswerFraming::Exactly(length),
-            (false, false, None) if zero_length(&head.fields) => AnswerFraming::None,
             (false, false, None) => AnswerFraming::UntilClose,
         };
-        let both = codings && head.fields.contains_key(CONTENT_LENGTH);
-        // It should say that nothing follows (RFC 9110 15.3.6); where it does not, something may.
-        let open_end = head.status == StatusCode::RESET_CONTENT && (codings || !zero_length(&head.fields));
-        let must_close = both || open_end || !persists(head);
+        let both = codings && length.is_some();
+        let must_close = both || says_that_more_follows(head.status, codings, length) || !persists(head);
         Ok(Self { framing, must_close, keep_alive: keep_alive(&head.fields) })
+    }
+}
+
+/// Whether an answer that can have no body says, or lets it open, that octets follow: then they may.
+fn says_that_more_follows(status: StatusCode, codings: bool, length: Option<u64>) -> bool {
+    match status {
+        StatusCode::NO_CONTENT => codings || length.is_some_and(|length| length > 0),
+        // RFC 9110 15.3.6: it has to say that nothing follows.
+        StatusCode::RESET_CONTENT => codings || length != Some(0),
+        _ => false,
     }
 }
 
@@ -105,14 +115,6 @@ fn transfer_codings(fields: &HeaderMap) -> Result<bool, Fault> {
         (Some(only), None) if only.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked") => Ok(true),
         (Some(first), _) => Err(Fault::bad_response(format!("Transfer-Encoding {first:?} is not understood"))),
     }
-}
-
-/// (ureq tells no length of a body that it knows to be empty.)
-fn zero_length(fields: &HeaderMap) -> bool {
-    fields.get(CONTENT_LENGTH).is_some_and(|value| {
-        let digits = value.as_bytes().split(|octet| *octet == b',').next().unwrap_or_default().trim_ascii();
-        !digits.is_empty() && digits.iter().all(|digit| *digit == b'0')
-    })
 }
 
 fn keep_alive(fields: &HeaderMap) -> Option<Duration> {
@@ -187,7 +189,8 @@ mod tests {
     fn check(method: Method, status: u16, fields: &[(&str, &str)], length: Option<u64>, expected: AnswerFraming) {
         let kind = AnswerKind::of(&method, &head(Version::HTTP_11, status, fields), length).unwrap();
         assert_eq!(kind.framing, expected, "{status} {fields:?}");
-        assert_eq!(kind.must_close, fields.len() == 2 || status == 205);
+        let open_end = status == 205 || (status == 204 && length.is_some());
+        assert_eq!(kind.must_close, fields.len() == 2 || open_end, "{status} {fields:?}");
     }
 
     #[test]
@@ -213,13 +216,16 @@ mod tests {
         check(Method::GET, 200, &[length], Some(5), Exactly(5));
         check(Method::GET, 200, &[chunked], None, Chunked);
         check(Method::GET, 200, &[], None, UntilClose);
-        check(Method::GET, 200, &[("content-length", "0, 00")], None, Nothing);
-        check(Method::GET, 200, &[length, chunked], None, Chunked);
+        check(Method::GET, 200, &[("content-length", "0, 00")], Some(0), Nothing);
+        check(Method::GET, 200, &[length, chunked], Some(5), Chunked);
         for status in [204, 205, 304] {
             check(Method::GET, status, &[length], Some(5), Nothing);
             check(Method::GET, status, &[], None, Nothing);
         }
         check(Method::HEAD, 200, &[chunked], None, Nothing);
+        for status in [100, 101, 103, 199] {
+            assert!(AnswerKind::of(&Method::GET, &head(Version::HTTP_11, status, &[]), None).is_err(), "{status}");
+        }
         let empty = head(Version::HTTP_11, 205, &[("content-length", "0")]);
         assert!(!AnswerKind::of(&Method::GET, &empty, Some(0)).unwrap().must_close);
     }

@@ -11,7 +11,7 @@ use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use std::mem::MaybeUninit;
 
-/// The most fields of an answer.
+/// The most fields of an answer, interim or final.
 const FIELDS: usize = 128;
 
 /// A head of so many octets is parsed for every piece that comes of it.
@@ -34,18 +34,17 @@ pub(super) fn write_request(
 ) {
     let mut append = |parts: &[&[u8]]| parts.iter().for_each(|part| out.extend_from_slice(part));
     append(&[method.as_str().as_bytes(), b" ", target, b" HTTP/1.1\r\n"]);
-    if !fields.contains_key(HOST) {
-        append(&[b"host: ", host.as_bytes(), b"\r\n"]);
-    }
-    for (name, value) in fields.iter().filter(|(name, _)| !framing::is_of_the_hop(name)) {
-        let value = if *name == HOST && value.is_empty() { host } else { value };
+    let named = fields.get(HOST).filter(|named| !named.is_empty());
+    append(&[b"host: ", named.unwrap_or(host).as_bytes(), b"\r\n"]);
+    for (name, value) in fields.iter().filter(|(name, _)| *name != HOST && !framing::is_of_the_hop(name)) {
         append(&[name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"]);
     }
     framing::write(out, framing);
     out.extend_from_slice(b"\r\n");
 }
 
-/// The head that `octets` begin with and its length; `None` when it is not whole.
+/// The head that `octets` begin with and its length; `None` when it is not whole. Lines may end in LF alone (RFC 9112 2.2): unlike a
+/// request, an answer is written anew, so that nobody behind can read it in another way.
 pub(super) fn parse_answer(octets: &[u8]) -> Result<Option<(usize, AnswerHead)>, Fault> {
     // Not filled in before: four kilobytes of memory that a head of ten fields never touches.
     let mut lines = [const { MaybeUninit::uninit() }; FIELDS];
@@ -64,7 +63,7 @@ pub(super) fn is_worth_parsing(octets: &[u8], from: usize) -> bool {
     let new = &octets[from.saturating_sub(3)..];
     let has_empty_line =
         |new: &[u8]| new.windows(2).any(|pair| pair == b"\n\n") || new.windows(3).any(|three| three == b"\n\r\n");
-    octets.len() <= SHORT || has_empty_line(new)
+    from == 0 || octets.len() <= SHORT || has_empty_line(new)
 }
 
 /// What Content-Length says, if it is there: one number, however often it is told (RFC 9112 6.3, rule 5).
@@ -130,7 +129,7 @@ mod tests {
         written(&[], Silent, "host: own:80\r\n");
         written(&[("x", "1"), ("x", "2")], Silent, "host: own:80\r\nx: 1\r\nx: 2\r\n");
         written(&[("host", ""), ("x", "1")], Silent, "host: own:80\r\nx: 1\r\n");
-        written(&[("x", "1"), ("host", "gw.test")], Silent, "x: 1\r\nhost: gw.test\r\n");
+        written(&[("x", "1"), ("host", "gw.test"), ("host", "b")], Silent, "host: gw.test\r\nx: 1\r\n");
         written(&[("host", "")], Empty, "host: own:80\r\ncontent-length: 0\r\n");
         written(&[("host", "")], Exactly(u64::MAX), "host: own:80\r\ncontent-length: 18446744073709551615\r\n");
         written(&[("host", "")], Chunked, "host: own:80\r\ntransfer-encoding: chunked\r\n");
@@ -220,6 +219,7 @@ mod tests {
                 (SHORT + 1..=octets.len()).filter(|&to| is_worth_parsing(&octets[..to], to - 1)).collect();
             assert_eq!(worth, [octets.len()]);
             assert!(is_worth_parsing(octets, SHORT), "in one piece with other octets");
+            assert!(is_worth_parsing(&octets[..octets.len() - 1], 0), "what comes first is judged");
         }
     }
 

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Two clients do the HTTP of it (`gateway.http-client`); connections, time, names and TLS are ours under both, and ureq is named in this
-//! folder only (`agent`, `buffers`, `body`). Lost: trailers, reason phrases, the case of field names; refused: more than 128 fields or
+//! folder only (`agent`, `buffers`, `body` and, as a name, here). Lost: trailers, reason phrases, the case of field names; refused: more than 128 fields or
 //! 64 KiB of a head, and through ureq chunk-size lines of more than 20 octets. An answer that comes during an upload ends the upload:
 //! there is no full duplex.
 
@@ -97,6 +97,8 @@ pub struct Answer {
     pub version: Version,
     /// As received, framing and connection fields included.
     pub fields: HeaderMap,
+    /// What Content-Length says, be there a body or not.
+    pub length: Option<u64>,
     /// To be read to its end, or dropped.
     pub body: AnswerBody,
     /// How the call went.
@@ -137,8 +139,6 @@ enum Client {
 /// What a client has received.
 struct Answered {
     head: AnswerHead,
-    /// What Content-Length says.
-    length: Option<u64>,
     rest: Rest,
 }
 
@@ -226,7 +226,8 @@ fn target(octets: Bytes) -> Result<PathAndQuery, Fault> {
 
 /// Judges the head and leaves the connection to the body.
 fn conclude(method: &Method, answered: Answered, exchange: &mut Exchange<'_>) -> Result<Answer, Fault> {
-    let Answered { head, length, rest } = answered;
+    let Answered { head, rest } = answered;
+    let length = head::content_length(&head.fields)?;
     let kind = AnswerKind::of(method, &head, length)?;
     let lease = exchange.take_lease();
     let mut lease = lease.ok_or_else(|| Fault::new(Reason::Internal, "an answer without a connection"))?;
@@ -255,5 +256,6 @@ fn conclude(method: &Method, answered: Answered, exchange: &mut Exchange<'_>) ->
         AnswerBody::new(rest, flow)
     };
     let (marks, client_waited) = (exchange.marks, exchange.client_waited);
-    Ok(Answer { status: head.status, version: head.version, fields: head.fields, body, marks, client_waited })
+    let AnswerHead { status, version, fields } = head;
+    Ok(Answer { status, version, fields, length, body, marks, client_waited })
 }

@@ -21,8 +21,7 @@ pub(super) fn call(request: &OutboundRequest, exchange: &mut Exchange<'_>) -> Re
             && let Some((used, head)) = head::parse_answer(unread)?
         {
             input.used(used);
-            let length = head::content_length(&head.fields)?;
-            return Ok(Answered { head, length, rest: Rest::Here(input) });
+            return Ok(Answered { head, rest: Rest::Here(input) });
         }
         looked_at = unread.len();
         exchange.receive(&mut input)?;

@@ -84,6 +84,8 @@ impl Display for ChunkError {
 #[derive(Clone, Debug, Default)]
 pub struct ChunkDecoder {
     state: State,
+    /// Whether blanks may stand between a size and its CRLF.
+    padded: bool,
     /// Of the size that is being read, then of the data that is still to come.
     size: u64,
     /// Octets of the size line so far, or of the trailer section.
@@ -114,6 +116,12 @@ enum State {
 }
 
 impl ChunkDecoder {
+    /// One for the body of an upstream's answer, whose size lines may end in blanks: old servers pad them to one length, and what is read is
+    /// framed anew. (A request's may not: the hop before has read it too.)
+    pub fn of_answer() -> Self {
+        Self { padded: true, ..Self::default() }
+    }
+
     /// Takes what it can of `input` and puts body octets into `out`. It stops at the end of either, or of the body; what is not `used` has
     /// to be given again. An empty `out` is fine: framing is taken as far as the next data.
     ///
@@ -181,6 +189,7 @@ impl ChunkDecoder {
         match (self.state, octet, digit) {
             (State::FirstDigit | State::Digits, _, Some(digit)) => self.digit(digit),
             (State::Digits | State::Extension, b'\r', _) => Ok(State::SizeLf),
+            (State::BeforeExtension, b'\r', _) if self.padded => Ok(State::SizeLf),
             (State::Digits | State::BeforeExtension, b';', _) => Ok(State::Extension),
             (State::Digits | State::BeforeExtension, b' ' | b'\t', _) => Ok(State::BeforeExtension),
             (State::Extension, _, _) if octet::is_value(octet) => Ok(State::Extension),
@@ -292,6 +301,18 @@ mod tests {
         check(b"0\r\n\r\n", Ok(Some((b"", 0))));
         check(b"3\r\nfoo\r\n1\r\n!\r\n0\r\nX-T: 1\r\n\r\nGET /", Ok(Some((b"foo!", 5))));
         check(b"0005\r\nhello\r\n000\r\n\r\n", Ok(Some((b"hello", 0))));
+    }
+
+    #[test]
+    fn sizes_of_answers_may_be_padded() {
+        let input = b"5  \t\r\nhello\r\n0 \r\n\r\n";
+        for cut in 0..input.len() {
+            let (mut decoder, mut out) = (ChunkDecoder::of_answer(), [0; 9]);
+            let first = decoder.decode(&input[..cut], &mut out).unwrap();
+            let second = decoder.decode(&input[first.used..], &mut out[first.written..]).unwrap();
+            assert_eq!((second.ended, &out[..first.written + second.written]), (true, &b"hello"[..]), "cut at {cut}");
+        }
+        check(input, Err(ChunkError::Size));
     }
 
     #[test]

@@ -28,6 +28,7 @@ fn a_body_ends_where_its_framing_says() {
     check("GET", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhello", "he");
     check("GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "hello");
     check("GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n5;a=b\r\nhello\r\n0\r\nX: y\r\n\r\n", "hello");
+    check("GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5  \r\nhello\r\n0 \r\n\r\n", "hello");
     check("GET", "HTTP/1.1 200 OK\r\n\r\nto the end", "to the end");
     check("GET", "HTTP/1.1 200 OK\r\n\r\n", "");
     check("GET", "HTTP/1.0 200 OK\r\n\r\nold", "old");

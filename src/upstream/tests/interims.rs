@@ -82,6 +82,42 @@ fn switching_protocols_that_nobody_asked_for_is_a_bad_response() {
     is_idle(&server, 0);
 }
 
+/// Whoever skips an empty line would take the interim head behind it for the answer, and the answer for the next one.
+#[test]
+fn an_empty_line_before_a_head_is_a_bad_response() {
+    for line in ["\r\n", "\n"] {
+        for first in ["100 Continue", "101 Switching Protocols", "103 Early Hints", "200 OK"] {
+            let origin = first_with(format!("{line}HTTP/1.1 {first}\r\n\r\n{OK}"));
+            let server = server(&origin);
+            fails(get(&server), Reason::UpstreamBadResponse, "empty line");
+            is_idle(&server, 0);
+        }
+    }
+}
+
+fn first_with(answer: String) -> Origin {
+    Origin::start(move |_, peer| {
+        while peer.head().is_some() {
+            peer.send(&answer);
+        }
+    })
+}
+
+/// As many fields as a final head may have, however they come.
+#[test]
+fn an_interim_answer_may_be_long_and_drip() {
+    let hints = format!("HTTP/1.1 103 Hints\r\n{}\r\n", "Link: </a>; rel=preload; as=style; nopush\r\n".repeat(128));
+    let origin = Origin::start(move |_, peer| {
+        peer.head();
+        hints.as_bytes().chunks(7).for_each(|piece| peer.send(piece));
+        peer.send(OK);
+        peer.is_closed();
+    });
+    let mut client = TestClient::silent();
+    assert_eq!(whole(call(&server(&origin), request("GET", "/", &[]), &mut client)), (200, "hello".into()));
+    assert_eq!(client.interims[0].1.lines().count(), 128);
+}
+
 #[test]
 fn interim_answers_are_bounded_in_number_and_size() {
     let origin = Origin::start(|_, peer| {

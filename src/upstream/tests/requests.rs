@@ -144,7 +144,7 @@ fn fields_pass_as_they_are_and_nothing_is_added() {
 }
 
 #[test]
-fn a_host_or_authorization_that_ureq_refuses_is_a_bad_request() {
+fn octets_beyond_ascii_in_host_and_authorization_pass_but_for_ureq() {
     let origin = Origin::answering(OK);
     let server = server(&origin);
     for name in ["host", "authorization"] {

@@ -188,6 +188,8 @@ fn only_a_clean_end_gives_the_connection_back() {
     check_reuse("GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nmore", false);
     check_reuse("GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 9\r\n\r\n0\r\n\r\n", false);
     check_reuse("GET", "HTTP/1.1 204 No\r\n\r\nstray", false);
+    check_reuse("GET", "HTTP/1.1 204 No\r\nContent-Length: 5\r\n\r\n", false);
+    check_reuse("GET", "HTTP/1.1 204 No\r\nTransfer-Encoding: chunked\r\n\r\n", false);
     check_reuse("GET", "HTTP/1.1 205 Reset\r\nContent-Length: 5\r\n\r\nstray", false);
     check_reuse("GET", "HTTP/1.1 205 Reset\r\n\r\n", false);
     check_reuse("HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", false);

@@ -114,10 +114,10 @@ impl Setup {
         self
     }
 
-    /// Chooses the container, and with the second container the second client: each is met twice.
+    /// Chooses the container. Under the native one the servers' client is ureq then: with its own all other tests are.
     pub(crate) fn container(self, container: Container) -> Self {
-        let client = if container == Container::TinyHttp { "ureq" } else { "native" };
-        self.set("server.container", container.name()).set("gateway.http-client", client)
+        let setup = self.set("server.container", container.name());
+        if container == Container::Native { setup.set("gateway.http-client", "ureq") } else { setup }
     }
 
     /// Another configuration file after the first.
