@@ -79,7 +79,8 @@ pub(crate) const ANSWERS: &[Answer] = &[
         "B08",
         "The backend was the limit.",
         "`direct` is its ceiling, in all scenarios but seed3; an open-loop run is void when it used over 70 % of a processor.",
-        "`quick` has `direct` in `core` alone.",
+        "`quick` has `direct` in `core` alone. In a closed loop the backend takes what it can get: its share is a column, and nothing proves that \
+         it is not the limit.",
     ),
     row(
         "B09",
@@ -112,7 +113,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
         "B13",
         "Too short, once.",
         "`all` has five rounds and tells medians with their spread; every run's row is kept. `quick` is labelled as no verdict.",
-        "Cells last 10 to 30 s, one of seed0 300 s; --seconds makes them longer. seed0 repeats itself, so it has one round.",
+        "Cells last 10 to 30 s, one of seed0 300 s; --seconds gives them another length, and a report tells how long they were. seed0 repeats itself, so it has one round.",
     ),
     row(
         "B14",

@@ -1,5 +1,5 @@
 //! What a measurement says: raw data in, `report.md` and `report.html` out. Old results can be told again at any time, since nothing but
-//! the raw data is read.
+//! the raw data is read; what scenarios, methods and published figures are called is this version's.
 //!
 //! ```text
 //! Data -> pairs (same cell, limits and round), warmth, doubt -> verdict -> sentence
