@@ -77,6 +77,7 @@ fn a_rate_to_which_the_warm_up_did_not_lead_is_none_that_was_settled() {
     }
     assert_says(&pages(&data).0, "No verdict: still warming up: portcullis served 0.60 times");
     assert_says(&pages(&data).0, "Warm-up had not settled in 5 of 5 runs (of nginx).");
+    assert_says(&pages(&data).0, "hide all but the last. Still warming up: nginx (30 s, first)");
 }
 
 #[test]

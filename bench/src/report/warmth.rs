@@ -44,6 +44,22 @@ impl Warmth {
         unsettled * 2 > all
     }
 
+    /// Who was still warming up in which of the cells, as the end of a note; empty when nobody was.
+    pub(crate) fn still<'c, 'a: 'c>(&self, cells: impl IntoIterator<Item = &'c Cell<'a>>) -> String {
+        let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+        for cell in cells {
+            for who in cell.contestants().into_iter().filter(|who| self.is_warming(cell, who)) {
+                match found.iter_mut().find(|(known, _)| *known == who) {
+                    Some((_, names)) => names.push(cell.name),
+                    None => found.push((who, vec![cell.name])),
+                }
+            }
+        }
+        let told: Vec<String> =
+            found.iter().map(|(who, names)| format!("{} ({})", label(who), names.join(", "))).collect();
+        if told.is_empty() { String::new() } else { format!(". Still warming up: {}", told.join("; ")) }
+    }
+
     /// What a reader must know of the two; empty when there is nothing.
     pub(crate) fn note(&self, cell: &Cell<'_>, pair: [&str; 2]) -> String {
         let of = |who: &str| match self.unsettled(cell, who) {
@@ -134,6 +150,8 @@ mod tests {
             let note = warmth.note(&cells[0], ["portcullis", "nginx"]);
             let told = format!(" Warm-up had not settled in {cold} of 5 runs (of nginx).");
             assert_eq!(note, if cold == 0 { String::new() } else { told });
+            let still = warmth.still(&cells);
+            assert_eq!(still, if warming { ". Still warming up: nginx (c)" } else { "" }, "{cold}");
         }
     }
 }

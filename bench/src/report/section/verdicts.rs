@@ -112,10 +112,9 @@ fn cell_names(cell: &Cell<'_>) -> Vec<String> {
 }
 
 /// The table of a scenario.
-pub(super) fn table(data: &Data, cells: &[Cell<'_>]) -> Table {
-    let court = Court::of(data);
+pub(super) fn table(data: &Data, court: &Court, cells: &[Cell<'_>]) -> Table {
     let rows = cells.iter().flat_map(|cell| {
-        let pairs = questions(cell).into_iter().map(|pair| judged(data, &court, cell, pair).join(" "));
+        let pairs = questions(cell).into_iter().map(|pair| judged(data, court, cell, pair).join(" "));
         pairs.map(|said| [cell_names(cell), vec![said]].concat()).collect::<Vec<_>>()
     });
     Table::new("Verdicts", &["cell", "limits", "verdict"]).with(rows.collect::<Vec<_>>())
