@@ -44,7 +44,8 @@ pub(crate) struct Options {
     /// Everybody in core alone, the other scenarios for direct, portcullis, its twin and nginx; `quick` is always so.
     #[arg(long)]
     narrow: bool,
-    /// One process for the cells of a group that a contestant plays in one round, instead of one for each: a JVM is warmed once.
+    /// One process for the cells of a group that a contestant plays in one round, instead of one for each: a JVM is warmed once. In even
+    /// rounds it plays them backwards.
     #[arg(long)]
     shared: bool,
     /// Of arrivals and of heavy-tailed delays.

@@ -19,8 +19,9 @@ pub(super) fn opening(document: &mut Document, data: &Data) {
     }
     let cold = data.runs.iter().filter(|run| run.warmed_up.is_none()).count();
     if cold > 0 {
+        let none = if is_quick(data) { "" } else { " No verdict is made of them." };
         document.warning(format!(
-            "{cold} of {} runs had no warm-up: programs that compile while they run, as those on a JVM do, were measured cold.",
+            "{cold} of {} runs had no warm-up: programs that compile while they run, as those on a JVM do, were measured cold.{none}",
             data.runs.len()
         ));
     }
@@ -66,15 +67,16 @@ pub(super) fn words(document: &mut Document) {
 const WORDS: &[&str] = &[
     "Cell: one load on one kind of answer. \"50 ms c200\" is 200 connections before a backend that waits 50 ms; \"50 ms x 2000/s = 100 \
      threads\" is 2000 requests a second before the same, of which 100 are under way on average.",
-    "Run: one contestant in one cell in one round. Round: every contestant once in the cell; even rounds go backwards.",
+    "Run: one contestant in one cell in one round. Round: every contestant once in the cell; even rounds go backwards, through \
+     the cells of one process too.",
     "Right answer: status 2xx and a body of the right length (of wrk and ab: status 2xx, no error). All else is told by its kind.",
     "Limits: stock is what somebody gets who writes the routes and nothing else; equalised has every limit in the path raised so that none \
      binds but the number of threads. The two are never mixed; all values stand under \"Limits, side by side\".",
     "direct: no gateway, the backend alone. It is the ceiling of what this machine can show.",
     "Closed loop (wrk, ab): a connection sends its next request when it has its answer. Open loop: requests come at a given rate, whatever \
      becomes of them; their latency counts from when each was due, so waiting for a connection counts too.",
-    "Void: a run that counts for nothing, since client or backend had no time to spare, the client was late, or counts do not add up. \
-     Each stands with its reason under \"Void runs\".",
+    "Void: a run that counts for nothing: one of an open loop in which client or backend had no time to spare or the client was late, or any \
+     whose counts do not add up. Each stands with its reason under \"Void runs\".",
     "12.0 (10.0..20.0): the median of the valid rounds, the lowest and the highest. A dash: nobody told. k and M: thousands and millions.",
     "Time limits of the clients: an open loop gives a request up 5 s after it was due, wrk after 10 s.",
     "p99: of 100 requests, 99 took no longer. A percentile that fewer than one request of the run lies beyond is not told. CPU: \
