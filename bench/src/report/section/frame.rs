@@ -17,7 +17,7 @@ pub(super) fn opening(document: &mut Document, data: &Data) {
     if data.fact("build").is_some_and(|build| build.starts_with("debug")) {
         document.warning("The kit was built for debugging: these figures mean nothing.");
     }
-    let cold = data.runs.iter().filter(|run| run.warmed_up.is_none()).count();
+    let cold = data.runs.iter().filter(|run| run.counts() && run.warmed_up.is_none()).count();
     if cold > 0 {
         let none = if is_quick(data) { "" } else { " No verdict is made of them." };
         document.warning(format!(
