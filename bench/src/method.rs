@@ -106,8 +106,8 @@ pub(crate) const ANSWERS: &[Answer] = &[
         "The same for all: windows of the measured load, or of what comes nearest to it, until three bring nothing new (within 3 %) or there were \
          enough: fifteen of 2 s for the first cell of a process, five for later ones, unless told otherwise. Where most runs of a side had not \
          settled, or were faster than their warm-up, there is no verdict; every window is in windows.csv.",
-        "ab is warmed up by wrk, `overload` by its first phase, `isolation` by its fast load. `quick` has four windows of 1 s, too few for a JVM, and later one. There is no \
-         scenario of a cold start.",
+        "ab is warmed up by wrk, `overload` by its first phase, `isolation` by its fast load. `quick` has four windows of 1 s for the first \
+         cell, too few for a JVM, and one for each later one. There is no scenario of a cold start.",
     ),
     row(
         "B13",

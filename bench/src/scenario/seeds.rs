@@ -69,7 +69,8 @@ pub(super) fn seed2(effort: &Effort) -> Scenario {
     }
 }
 
-/// Its author's tool was JMeter; here it is wrk. nginx with one worker and more beside the gateway, processor time told; then the gateway's own limits, one at a time.
+/// nginx with one worker and more beside the gateway, processor time told; then the gateway's own limits, one at a time. Its author's tool was
+/// JMeter; here it is wrk.
 pub(super) fn seed3(effort: &Effort) -> Scenario {
     let seconds = effort.lasting(2.0, 10.0);
     let load = Load::Wrk { threads: 2, connections: 200 };
