@@ -36,7 +36,7 @@ pub(crate) struct Options {
     /// Threads of blocking contestants when equalised, instead of each scenario's own number.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     workers: Option<u16>,
-    /// The most windows of each warm-up; 0 for none.
+    /// The most windows of a warm-up: at most 5 of these for later cells of the same process; 0 for none.
     #[arg(long)]
     warm_up: Option<u32>,
     /// The length of each window of a warm-up, in whole seconds: two by default, one in `quick`.
@@ -45,7 +45,8 @@ pub(crate) struct Options {
     /// Everybody in core alone, the other scenarios for direct, portcullis, its twin and nginx; `quick` is always so.
     #[arg(long)]
     narrow: bool,
-    /// One process for the cells of a group that a contestant plays in one round, instead of one for each: a JVM is warmed once.
+    /// One process for the cells of a group that a contestant plays in one round, instead of one for each: a JVM is warmed once. In even
+    /// rounds it plays them backwards.
     #[arg(long)]
     shared: bool,
     /// Of arrivals and of heavy-tailed delays.

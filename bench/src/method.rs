@@ -17,6 +17,15 @@ pub(crate) struct Answer {
     pub(crate) limit: &'static str,
 }
 
+impl Answer {
+    /// The scenarios on which the answer stands; without `core` and those that repeat others, which stand for nothing alone.
+    pub(crate) fn scenarios(&self) -> impl Iterator<Item = &'static str> {
+        SCENARIOS.iter().copied().filter(|name| self.answer.contains(&format!("`{name}`")))
+    }
+}
+
+const SCENARIOS: &[&str] = &["sweep", "idle", "isolation", "tail", "bodies", "overload"];
+
 const fn row(id: &'static str, fault: &'static str, answer: &'static str, limit: &'static str) -> Answer {
     Answer { id, fault, answer, limit }
 }
@@ -70,7 +79,8 @@ pub(crate) const ANSWERS: &[Answer] = &[
         "B08",
         "The backend was the limit.",
         "`direct` is its ceiling, in all scenarios but seed3; an open-loop run is void when it used over 70 % of a processor.",
-        "`quick` has `direct` in `core` alone.",
+        "`quick` has `direct` in `core` alone. In a closed loop the backend takes what it can get: its share is a column, and nothing proves that \
+         it is not the limit.",
     ),
     row(
         "B09",
@@ -93,21 +103,22 @@ pub(crate) const ANSWERS: &[Answer] = &[
     row(
         "B12",
         "No warm-up, or for one only.",
-        "The same for all: windows of the measured load, or of what comes nearest to it, until two agree within 3 %, bounded; every window is \
-         in windows.csv, and a report says how many runs had none or did not settle.",
-        "Whether it settled is a column, not a condition. `quick` bounds it at four seconds, too few for a JVM. There is no scenario of a cold \
-         start.",
+        "The same for all: windows of the measured load, or of what comes nearest to it, until three bring nothing new (within 3 %) or there were \
+         enough: fifteen of 2 s for the first cell of a process, five for later ones, unless told otherwise. Where most runs of a side had not \
+         settled, or were faster than their warm-up, there is no verdict; every window is in windows.csv.",
+        "ab is warmed up by wrk, `overload` by its first phase, `isolation` by its fast load. `quick` has four windows of 1 s for the first \
+         cell, too few for a JVM, and one for each later one. There is no scenario of a cold start.",
     ),
     row(
         "B13",
         "Too short, once.",
         "`all` has five rounds and tells medians with their spread; every run's row is kept. `quick` is labelled as no verdict.",
-        "Cells last 10 to 30 s, one of seed0 300 s; --seconds makes them longer. seed0 repeats itself, so it has one round.",
+        "Cells last 10 to 30 s, one of seed0 300 s; --seconds gives them another length, and a report tells how long they were. seed0 repeats itself, so it has one round.",
     ),
     row(
         "B14",
         "A fixed order, and state left over.",
-        "ABBA order, and in `all` a fresh process of contestant and backend for each run, but for seed0, whose point is a warm one; with `--shared` one for the cells of a group in each round, which the report says.",
+        "ABBA order, of the cells of one process too, and in `all` a fresh process of contestant and backend for each run, but for seed0, whose point is a warm one; with `--shared` one for the cells of a group in each round, which the report says.",
         "There is no pause to cool down.",
     ),
     row(
@@ -119,13 +130,15 @@ pub(crate) const ANSWERS: &[Answer] = &[
     row(
         "B16",
         "A concurrency at which the models cannot differ.",
-        "`sweep` takes rate x delay across the number of threads and names the product in each cell.",
+        "`sweep` takes rate x delay across the number of threads and names the product in each cell. Closed loops whose connections over delay \
+         is reached by both are told, and left out of the count.",
         "",
     ),
     row(
         "B17",
         "A toy backend.",
-        "Delays of 0 to 2000 ms and with a heavy tail, bodies of 0.1 to 100 kB, uploads, a slow service beside a fast one.",
+        "Delays of 0 and 50 ms in `core`, 200 ms in `seed2`, 50 and 500 ms in `sweep` (100 ms in `quick`), with a heavy tail in `tail`; bodies of \
+         0.1 to 100 kB and uploads in `bodies`; a service of 2 s beside a fast one in `isolation`.",
         "No TLS, no streaming of unknown length.",
     ),
     row(
@@ -186,7 +199,8 @@ pub(crate) const ANSWERS: &[Answer] = &[
     row(
         "B27",
         "Only throughput is compared.",
-        "`idle` tells threads and memory of 0 to 10,000 parked connections; `isolation` and `overload` tell behaviour; processor time is in every proxied row.",
+        "`idle` tells threads and memory of 0 to 10,000 parked connections; `isolation` and `overload` tell behaviour; processor time is told of \
+         every proxied run.",
         "No backend becomes slow and fast again during a run.",
     ),
     row(
@@ -212,6 +226,18 @@ pub(crate) fn print() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn answers_name_the_scenarios_on_which_they_stand() {
+        let of = |id: &str| -> Vec<&str> {
+            ANSWERS.iter().filter(|answer| answer.id == id).flat_map(Answer::scenarios).collect()
+        };
+        assert_eq!(of("B17"), ["sweep", "isolation", "tail", "bodies"]);
+        assert_eq!(of("B27"), ["idle", "isolation", "overload"]);
+        assert_eq!((of("B16"), of("B02")), (vec!["sweep"], vec![]));
+        let known = crate::scenario::all(&crate::scenario::Effort::ALL);
+        assert!(SCENARIOS.iter().all(|name| known.iter().any(|scenario| scenario.name == *name)));
+    }
 
     #[test]
     fn each_of_the_twenty_eight_has_an_answer() {

@@ -30,7 +30,14 @@ pub(crate) struct Task<'a> {
     pub(crate) position: u32,
 }
 
-impl Task<'_> {
+impl<'a> Task<'a> {
+    /// Its cells in the order of their turns: those of one process backwards in even rounds, so that a cell is not always the one for which a
+    /// JVM has compiled the least. A sequence has its own order.
+    pub(crate) fn turns(&self) -> Vec<&'a Cell> {
+        let round = if self.group.sequence { 1 } else { self.round };
+        turns(self.cells.len(), round).into_iter().map(|turn| &self.cells[turn]).collect()
+    }
+
     /// Whether one process can serve both.
     pub(crate) fn shares_process_with(&self, other: &Task<'_>) -> bool {
         let key = |task: &Task<'_>| {
@@ -103,22 +110,26 @@ fn in_turns<'a>(
     tasks
 }
 
-/// The same tasks, those that can share a process behind each other.
-fn gathered<'a>(mut tasks: Vec<Task<'a>>, contestants: &[&'static str]) -> Vec<Task<'a>> {
-    let rank = |task: &Task<'_>| {
-        let contestant = contestants.iter().position(|name| *name == task.contestant);
+/// The same tasks, those that can share a process behind each other; in even rounds contestants, and tasks of one process, backwards.
+fn gathered<'a>(tasks: Vec<Task<'a>>, contestants: &[&'static str]) -> Vec<Task<'a>> {
+    let backwards = |round: u32, at: usize, of: usize| if round % 2 == 1 { at } else { of - at };
+    let count = tasks.len();
+    let rank = |(n, task): &(usize, Task<'_>)| {
+        let contestant = contestants.iter().position(|name| *name == task.contestant).unwrap_or_default();
         (
             task.round,
-            contestant,
+            backwards(task.round, contestant, contestants.len()),
             task.configuration,
             task.group.workers,
             task.group.services.len(),
             task.group.fresh,
             task.group.overrides.clone(),
+            backwards(task.round, *n, count),
         )
     };
-    tasks.sort_by_cached_key(rank);
-    tasks
+    let mut numbered: Vec<(usize, Task<'a>)> = tasks.into_iter().enumerate().collect();
+    numbered.sort_by_cached_key(rank);
+    numbered.into_iter().map(|(_, task)| task).collect()
 }
 
 /// How long the task takes at most, as far as its warm-up goes; `first` says whether its process is new.

@@ -105,7 +105,7 @@ impl<'a> Session<'a> {
                 }
             }
         }
-        task.cells.iter().try_for_each(|cell| self.cell(task, cell))
+        task.turns().into_iter().try_for_each(|cell| self.cell(task, cell))
     }
 
     fn start(&mut self, task: &Task<'a>) -> io::Result<Live<'a>> {

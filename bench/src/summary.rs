@@ -122,7 +122,7 @@ fn published_lines(scenario: &str) -> Vec<String> {
         .map(|it| format!("   {:<30} {:<16} {:<22} {} {}", it.cell, it.contestant, it.figure, it.value, it.unit))
         .collect();
     if !lines.is_empty() {
-        lines.insert(0, "-- published by its author, on another machine:".into());
+        lines.insert(0, "-- published by its author, on another machine, and repeated as far as was told how:".into());
     }
     lines
 }

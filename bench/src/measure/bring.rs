@@ -1,6 +1,7 @@
 //! A cell's load on a started contestant, whichever tool brings it; and the same for windows of the warm-up.
 
 use super::run::Site;
+use super::warm_up::Told;
 use crate::load::schedule::{Arrivals, Phase};
 use crate::load::{Outcome, ab, open, wrk};
 use crate::scenario::{Cell, Load, OVERLOAD, Open, Target, overload_window};
@@ -31,7 +32,7 @@ pub(super) struct Brought<'a> {
 }
 
 /// A window of the warm-up: the load that will be measured, or what comes nearest to it.
-pub(super) fn warm(site: &Site<'_>, cell: &Cell, window: Duration) -> io::Result<(u64, u64)> {
+pub(super) fn warm(site: &Site<'_>, cell: &Cell, window: Duration) -> io::Result<Told> {
     let outcome = match &cell.load {
         Load::Ab { concurrency, .. } => wrk::run(&url(site, &cell.target), (1, *concurrency), window, site.stop)?,
         Load::Wrk { threads, connections } => {
@@ -48,7 +49,9 @@ pub(super) fn warm(site: &Site<'_>, cell: &Cell, window: Duration) -> io::Result
         }
     };
     site.stop.check()?;
-    Ok((outcome.counts.ok, outcome.counts.failed()))
+    // A schedule tells an open loop.
+    let median_ms = outcome.scheduled.and_then(|_| outcome.latency(50.0));
+    Ok(Told { seconds: outcome.seconds, ok: outcome.counts.ok, failed: outcome.counts.failed(), median_ms })
 }
 
 /// The load itself.

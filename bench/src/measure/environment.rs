@@ -16,7 +16,7 @@ const KERNEL: &[&str] = &[
 const PROGRAMS: &[(&str, &str)] =
     &[("wrk", "-v"), ("ab", "-V"), ("nginx", "-v"), ("haproxy", "-v"), ("java", "-version")];
 
-/// Everything that can be found out, as keys and values; what is missing is said to be.
+/// Everything that can be found out, as keys and values; what is missing is said to be. A debug build is for trying the kit out, and says so.
 pub(crate) fn facts() -> Vec<(String, String)> {
     let mut facts = vec![
         ("kernel".into(), file("/proc/sys/kernel/osrelease")),
@@ -44,7 +44,7 @@ pub(crate) fn facts() -> Vec<(String, String)> {
     facts
 }
 
-/// What a file holds.
+/// What the file says, without the spaces around it.
 fn file(path: &str) -> String {
     std::fs::read_to_string(path).map_or("not told".into(), |text| text.trim().to_owned())
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! for each group of cells, round and contestant (ABBA):
-//!   start -> parity -> warm-up until two windows agree -> counters, cost -> load -> cost, counters -> reconcile -> void? -> row
+//!   start -> parity -> warm-up until three windows bring nothing new -> counters, cost -> load -> cost, counters -> reconcile -> void? -> row
 //! ```
 
 mod bring;

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A request that the client gave up may have reached the others or not, so each side may differ by as many as ended without an answer; a
-//! closed loop ends with one request on each connection. Anything beyond that is not explained, and voids the run.
+//! closed loop that is ended by the clock leaves one request on each connection, as does its warm-up. A report tells how many that are. Anything beyond that is not explained, and voids the run.
 
 use super::counters::Gateway;
 use crate::load::Outcome;
@@ -16,7 +16,7 @@ use crate::load::Outcome;
 #[derive(Clone, Debug)]
 pub(crate) struct Sides<'a> {
     pub(crate) outcome: &'a Outcome,
-    /// Connections of a closed loop, whose last requests nobody waits for; 0 for an open one.
+    /// [`Run::cut_off`](crate::raw::Run::cut_off).
     pub(crate) cut_off: u64,
     /// `None` for those that do not tell.
     pub(crate) gateway: Option<&'a Gateway>,

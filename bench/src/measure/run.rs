@@ -148,9 +148,7 @@ fn account(run: Run, proxied: bool, brought: &[Brought<'_>], (before, after): (&
     // The look before is a connection of its own, which was accepted after its counters were taken.
     let connections = after.counted.connections.saturating_sub(before.counted.connections).saturating_sub(1);
     let requests = after.counted.requests.saturating_sub(before.counted.requests);
-    // At its end, and of the closed loop before it.
-    let cut_off = if run.kind == Kind::Closed { 2 * run.connections } else { 0 };
-    let sides = Sides { outcome: &sum, cut_off, gateway: gateway.as_ref(), backend: Some(requests) };
+    let sides = Sides { outcome: &sum, cut_off: run.cut_off(), gateway: gateway.as_ref(), backend: Some(requests) };
     Run {
         user_seconds: cost.map(|cost| cost.user_seconds),
         system_seconds: cost.map(|cost| cost.system_seconds),

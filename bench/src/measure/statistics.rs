@@ -27,11 +27,15 @@ impl Summary {
     }
 }
 
-/// Whether the last two of `windows` differ by at most this part of the larger one; not before there are two.
-pub(crate) fn agree(windows: &[f64], tolerance: f64) -> bool {
-    let [.., before, last] = windows else { return false };
-    let larger = before.max(*last);
-    larger > 0.0 && (before - last).abs() <= tolerance * larger
+/// Whether a cost that falls has come to its end: the last three values lie within this part of the largest of them, or none of them is
+/// lower by more than this part than the lowest before them. Where `slack` is more than that part, it stands for it. Two would not do:
+/// they agree by chance on their way. And on a machine whose rate sways by more than the tolerance, three never agree, though all is said.
+pub(crate) fn has_settled(costs: &[f64], tolerance: f64, slack: f64) -> bool {
+    let Some((before, last)) = costs.split_last_chunk::<3>() else { return false };
+    let lowest = |costs: &[f64]| costs.iter().copied().fold(f64::INFINITY, f64::min);
+    let (low, high) = (lowest(last), last.iter().copied().fold(0.0, f64::max));
+    let within = |difference: f64, of: f64| difference.is_finite() && difference <= (tolerance * of).max(slack);
+    low.is_finite() && (within(high - low, high) || !before.is_empty() && within(lowest(before) - low, lowest(before)))
 }
 
 #[cfg(test)]
@@ -53,18 +57,28 @@ mod tests {
     }
 
     #[test]
-    fn two_windows_agree_when_they_are_close() {
-        let table: [(&[f64], bool); 7] = [
-            (&[], false),
-            (&[100.0], false),
-            (&[100.0, 103.0], true),
-            (&[100.0, 104.0], false),
-            (&[104.0, 100.0], false),
-            (&[10.0, 100.0, 100.0], true),
-            (&[0.0, 0.0], false),
+    fn a_cost_has_settled_when_three_agree_or_bring_nothing_better() {
+        const NEVER: f64 = f64::INFINITY;
+        let table: [(&[f64], f64, bool); 14] = [
+            (&[], 0.0, false),
+            (&[100.0, 100.0], 0.0, false),
+            (&[100.0, 97.5, 99.0], 0.0, true),
+            (&[100.0, 98.0, 96.0], 0.0, false),
+            // Two that agree on their way are no end of it.
+            (&[200.0, 100.0, 99.0, 80.0], 0.0, false),
+            (&[200.0, 100.0, 99.0, 98.0], 0.0, true),
+            // It sways, and gets no better.
+            (&[100.0, 120.0, 98.0, 115.0], 0.0, true),
+            (&[100.0, 120.0, 96.0, 115.0], 0.0, false),
+            (&[100.0, 96.0, 115.0, 120.0, 94.0], 0.0, true),
+            (&[1.2, 1.1, 1.0], 0.0, false),
+            (&[1.2, 1.1, 1.0], 0.25, true),
+            (&[NEVER, NEVER, NEVER], 0.0, false),
+            (&[NEVER, NEVER, NEVER, NEVER], 0.0, false),
+            (&[NEVER, NEVER, NEVER, 1.0], 0.0, false),
         ];
-        for (windows, expected) in table {
-            assert_eq!(agree(windows, 0.03), expected, "{windows:?}");
+        for (costs, slack, expected) in table {
+            assert_eq!(has_settled(costs, 0.03, slack), expected, "{costs:?}");
         }
     }
 }

@@ -90,6 +90,37 @@ fn rounds_go_forwards_and_backwards() {
 }
 
 #[test]
+fn cells_of_one_process_go_backwards_in_even_rounds_but_for_sequences() {
+    let effort = Effort { shared: true, rounds: Some(2), ..Effort::ALL };
+    let scenarios = scenario::all(&effort);
+    let turns = |scenario: &str| -> Vec<(u32, Vec<&str>)> {
+        let tasks = tasks(&scenarios, &["portcullis"], Some(Configuration::Equalised), &effort);
+        let of = tasks.iter().filter(|task| task.scenario.name == scenario && task.cells.len() > 1);
+        of.map(|task| (task.round, task.turns().into_iter().map(|cell| cell.name.as_str()).collect())).collect()
+    };
+    let core = turns("core");
+    assert_eq!(core[0], (1, vec!["static c10", "static c200", "static c1000"]));
+    assert_eq!(core[1], (2, vec!["static c1000", "static c200", "static c10"]));
+    let seed0 = turns("seed0");
+    assert_eq!((seed0.len(), &seed0[0].1), (2, &seed0[1].1), "the later find the process warm");
+}
+
+#[test]
+fn rounds_of_a_glance_go_forwards_and_backwards_too() {
+    let effort = Effort { rounds: Some(2), ..Effort::QUICK };
+    let scenarios: Vec<Scenario> = scenario::all(&effort).into_iter().filter(|it| it.name == "core").collect();
+    let tasks = tasks(&scenarios, &["nginx", "portcullis"], None, &effort);
+    let delayed = |round: u32| -> Vec<&str> {
+        let of = tasks.iter().filter(|task| (task.round, task.contestant) == (round, "nginx"));
+        let names = of.flat_map(Task::turns).map(|cell| cell.name.as_str());
+        names.filter(|name| name.starts_with("50 ms")).collect()
+    };
+    assert!(delayed(1).len() == 5 && delayed(1).iter().eq(delayed(2).iter().rev()), "{:?}", delayed(2));
+    let order: Vec<&str> = tasks.iter().map(|task| task.contestant).collect();
+    assert_eq!((order.first(), order.last()), (Some(&"nginx"), Some(&"nginx")));
+}
+
+#[test]
 fn in_a_glance_a_contestant_has_one_process_for_each_setup() {
     let effort = Effort::QUICK;
     let scenarios = scenario::all(&effort);

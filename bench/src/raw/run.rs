@@ -34,7 +34,7 @@ pub(crate) struct Run {
     pub(crate) beside: String,
     /// How long the warm-up took; windows of it stand in `windows.csv`.
     pub(crate) warm_up_seconds: f64,
-    /// Whether the warm-up's last two windows agreed; empty when there was no warm-up.
+    /// Whether the warm-up's last three windows brought nothing new; empty when there was no warm-up.
     pub(crate) warmed_up: Option<bool>,
     /// How requests were brought.
     pub(crate) kind: Kind,
@@ -204,6 +204,16 @@ impl Run {
             gateway_requests: None,
             gateway_refused: None,
             ..self
+        }
+    }
+
+    /// Requests that a closed loop may have left behind, each on a connection of its own: wrk at its end, and whoever warmed up before it. ab
+    /// ends when all are answered. Counts of client, gateway and backend agree within these.
+    pub(crate) fn cut_off(&self) -> u64 {
+        match (self.kind, self.tool.as_str()) {
+            (Kind::Closed, "ab") => self.connections,
+            (Kind::Closed, _) => 2 * self.connections,
+            _ => 0,
         }
     }
 

@@ -3,6 +3,7 @@
 use super::numbers::short;
 use super::pairs::{Cell, label, place};
 use super::plot::{Axis, Guide, Plot, Scale, Series};
+use super::warmth::Warmth;
 use crate::measure::statistics::Summary;
 use crate::raw::{Configuration, Data, Kind, Latency, Run};
 use std::collections::HashMap;
@@ -110,7 +111,7 @@ fn rounds(cell: &Cell<'_>) -> String {
 }
 
 /// Right answers over the number of connections; a plot for each delay, size and configuration that was tried with several numbers.
-pub(crate) fn concurrency(scenario: &str, cells: &[Cell<'_>]) -> Vec<Plot> {
+pub(crate) fn concurrency(scenario: &str, cells: &[Cell<'_>], warmth: &Warmth) -> Vec<Plot> {
     let closed = |cell: &&Cell<'_>| cell.kind() == Kind::Closed;
     let common = |run: &Run| format!("backend delay {} ms, body {} bytes", run.delay_ms, run.body_octets);
     alike(cells.iter().filter(closed), common)
@@ -120,7 +121,7 @@ pub(crate) fn concurrency(scenario: &str, cells: &[Cell<'_>]) -> Vec<Plot> {
             let series = over(&cells, |run| run.connections as f64, |run| Some(run.goodput))?;
             let y = Axis::new("right answers a second", spread_of(&series));
             let title = format!("Throughput over concurrency: {scenario}, {what}");
-            let note = format!("{MEDIANS}{}", nothing_of(&series, y.scale));
+            let note = format!("{MEDIANS}{}{}", nothing_of(&series, y.scale), warmth.still(cells.iter().copied()));
             Some(Plot { series, note, ..Plot::new(title, x, y) })
         })
         .collect()

@@ -1,8 +1,8 @@
 //! What a measurement says: raw data in, `report.md` and `report.html` out. Old results can be told again at any time, since nothing but
-//! the raw data is read.
+//! the raw data is read; what scenarios, methods and published figures are called is this version's.
 //!
 //! ```text
-//! Data -> pairs (same cell, limits and round) -> verdict -> sentence
+//! Data -> pairs (same cell, limits and round), warmth, doubt -> verdict -> sentence
 //!      \-> charts -> plot
 //! both -> section -> Document -> markdown | html
 //! ```
@@ -10,7 +10,9 @@
 //! All of it is pure but [`write()`], which touches the files.
 
 mod charts;
+mod court;
 mod document;
+mod doubt;
 mod html;
 mod markdown;
 mod numbers;
@@ -21,6 +23,7 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 mod verdict;
+mod warmth;
 
 use crate::raw::Data;
 use crate::table::say;

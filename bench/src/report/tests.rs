@@ -48,6 +48,60 @@ fn the_answer_in_short_counts_the_cells() {
 }
 
 #[test]
+fn who_was_still_warming_up_is_told_and_counts_for_nobody() {
+    let mut data = measurement();
+    let cold = |run: &&mut crate::raw::Run| run.scenario == "sweep" && run.contestant == "twin" && run.delay_ms == 50.0;
+    data.runs.iter_mut().filter(cold).filter(|run| run.round > 2).for_each(|run| run.warmed_up = Some(false));
+    let (text, page) = pages(&data);
+    for text in [&text, &page] {
+        assert_says(text, "No verdict: still warming up: at 99 %, portcullis took 2.00 times");
+        assert_says(text, "Warm-up had not settled in 3 of 5 runs (of async twin).");
+        assert_says(
+            text,
+            "Of 8 cells that have both, portcullis is better in 2, its async twin in 2; 3 are within noise, 1 have",
+        );
+    }
+    data.runs.iter_mut().filter(cold).filter(|run| run.round > 3).for_each(|run| run.warmed_up = Some(true));
+    let text = pages(&data).0;
+    assert_says(&text, "Warm-up had not settled in 1 of 5 runs (of async twin).");
+    assert!(!text.contains("still warming up: "));
+}
+
+#[test]
+fn a_rate_to_which_the_warm_up_did_not_lead_is_none_that_was_settled() {
+    let mut data = measurement();
+    let closed = |run: &&mut crate::raw::Run| run.cell == "30 s, first" && run.contestant == "nginx";
+    for run in data.runs.iter_mut().filter(closed) {
+        run.tool = "wrk".into();
+        let window = crate::raw::Window { run: run.id, phase: "warm-up".into(), goodput: 50.0, ..Default::default() };
+        data.windows.push(window);
+    }
+    assert_says(&pages(&data).0, "No verdict: still warming up: portcullis served 0.60 times");
+    assert_says(&pages(&data).0, "Warm-up had not settled in 5 of 5 runs (of nginx).");
+    assert_says(&pages(&data).0, "hide all but the last. Still warming up: nginx (30 s, first)");
+}
+
+#[test]
+fn cells_in_which_both_reach_what_their_connections_allow_are_left_out_of_the_count() {
+    let mut data = measurement();
+    // portcullis serves 580 to 620, the twin about as much.
+    for run in data.runs.iter_mut().filter(|run| run.cell == "30 s, first") {
+        (run.delay_ms, run.connections) = (200.0, 125);
+    }
+    let text = pages(&data).0;
+    assert_says(
+        &text,
+        "Of 7 cells that have both, portcullis is better in 2, its async twin in 3; 2 are within noise, 0 have",
+    );
+    assert_says(&text, " One more cannot tell models apart, and is left out.");
+    assert_says(&text, "| portcullis beside async twin | 7 | 2 | 3 | 2 | 0 | 1 |");
+    assert_says(
+        &text,
+        "No verdict: this cell cannot tell models apart, both are at the ceiling of its closed loop: portcullis",
+    );
+}
+
+#[test]
 fn a_void_run_is_named_and_gives_no_verdict() {
     let (text, _) = pages(&measurement());
     assert_says(
@@ -154,6 +208,25 @@ fn an_overload_tells_its_worst_window_and_where_the_load_turns() {
     let of = |name: &str| row[columns.iter().position(|column| column.contains(name)).expect("a column")];
     assert_eq!((of("right, but late"), of("least served")), ("10.0 %", "40.0 %"));
     assert_eq!(of("recovered after").trim_end_matches(" |"), "250 (250..250)");
+}
+
+#[test]
+fn a_repetition_says_what_is_otherwise() {
+    assert_says(
+        &pages(&measurement()).0,
+        "A repetition as far as its author told how. Its author published figures of the service alone",
+    );
+}
+
+#[test]
+fn what_answers_stand_on_and_was_not_played_is_told() {
+    let text = pages(&measurement()).0;
+    assert_says(&text, "Scenarios of this report: seed0, sweep, idle, overload.");
+    let row =
+        |id: &str| text.lines().find(|line| line.starts_with(&format!("| {id} |"))).expect("an answer").to_owned();
+    assert!(row("B17").ends_with(" Not in this report: isolation, tail, bodies. |"), "{}", row("B17"));
+    assert!(row("B27").ends_with("during a run. Not in this report: isolation. |"), "{}", row("B27"));
+    assert!(!row("B28").contains("Not in this report"));
 }
 
 #[test]

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | a measurement that is meant to be quick | the ratio, "not a verdict" |
 //! | fewer than five valid pairs | no verdict, and why |
+//! | a side that was still warming up in most runs | no verdict |
+//! | two at the ceiling of a closed loop | that the cell cannot tell them apart |
 //! | an interval with 1 in it, or a median no further from 1 than the tolerance of the warm-up | within noise |
 //! | else | how many times, with the spread |
 
@@ -11,9 +13,8 @@ use super::numbers::times;
 use super::pairs::{Measure, Pairs, label};
 use super::statistics::{FEWEST, Interval, interval};
 use crate::measure::statistics::Summary;
-
-/// A difference that is no greater than that between two windows that count as equal says nothing.
-const TOLERANCE: f64 = 0.03;
+// A difference that is no greater than that between windows that count as equal says nothing.
+use crate::measure::warm_up::TOLERANCE;
 
 /// What is compared, and how.
 #[derive(Clone, Copy, Debug)]
@@ -29,26 +30,40 @@ pub(crate) enum Verdict {
     /// No ratio at all, and why.
     Nothing { lost: Vec<String> },
     /// A ratio, from a measurement that is not meant for more.
-    Quick { ratios: Summary },
+    Quick { ratios: Summary, doubt: Option<Doubt> },
     /// Too few pairs are left, and why.
     TooFew { ratios: Summary, lost: Vec<String> },
+    /// Enough pairs, which say nothing of the two.
+    Doubtful { ratios: Summary, doubt: Doubt },
     /// Nothing can be told apart.
     WithinNoise { ratios: Summary, interval: Interval },
     /// One is more than the other.
     Differs { ratios: Summary, interval: Interval },
 }
 
-/// Judges.
-pub(crate) fn judge(pairs: &Pairs, quick: bool) -> Verdict {
+/// Why a ratio says nothing of the two, however steady it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// At least one of them had not become as fast as it can be.
+    WarmingUp,
+    /// Both served what a closed loop can ask for.
+    Ceiling,
+}
+
+/// Judges; `doubt` is what stands against any verdict.
+pub(crate) fn judge(pairs: &Pairs, quick: bool, doubt: Option<Doubt>) -> Verdict {
     let Some(ratios) = Summary::of(pairs.ratios.iter().copied()) else {
         return Verdict::Nothing { lost: pairs.lost.clone() };
     };
     if quick {
-        return Verdict::Quick { ratios };
+        return Verdict::Quick { ratios, doubt };
     }
     let Some(interval) = interval(&pairs.ratios) else {
         return Verdict::TooFew { ratios, lost: pairs.lost.clone() };
     };
+    if let Some(doubt) = doubt {
+        return Verdict::Doubtful { ratios, doubt };
+    }
     let holds_one = interval.low <= 1.0 && 1.0 <= interval.high;
     if holds_one || is_near(ratios.median) {
         Verdict::WithinNoise { ratios, interval }
@@ -65,6 +80,27 @@ pub(crate) enum Standing {
     Reference,
     /// There is no verdict.
     Open,
+    /// The cell cannot tell them apart, so it counts for nobody.
+    Inseparable,
+}
+
+impl Doubt {
+    /// What comes before the ratio.
+    fn words(self) -> &'static str {
+        match self {
+            Self::WarmingUp => "still warming up: ",
+            Self::Ceiling => "this cell cannot tell models apart, both are at the ceiling of its closed loop: ",
+        }
+    }
+}
+
+impl From<Doubt> for Standing {
+    fn from(doubt: Doubt) -> Self {
+        match doubt {
+            Doubt::WarmingUp => Self::Open,
+            Doubt::Ceiling => Self::Inseparable,
+        }
+    }
 }
 
 fn is_near(median: f64) -> bool {
@@ -76,9 +112,10 @@ fn is_near(median: f64) -> bool {
 pub(crate) fn standing(measure: Measure, verdict: &Verdict) -> Standing {
     let median = match verdict {
         Verdict::Nothing { .. } | Verdict::TooFew { .. } => return Standing::Open,
+        Verdict::Doubtful { doubt, .. } | Verdict::Quick { doubt: Some(doubt), .. } => return (*doubt).into(),
         Verdict::WithinNoise { .. } => return Standing::Neither,
-        Verdict::Quick { ratios } if is_near(ratios.median) => return Standing::Neither,
-        Verdict::Quick { ratios } | Verdict::Differs { ratios, .. } => ratios.median,
+        Verdict::Quick { ratios, .. } if is_near(ratios.median) => return Standing::Neither,
+        Verdict::Quick { ratios, .. } | Verdict::Differs { ratios, .. } => ratios.median,
     };
     // Of everything but right answers, less is better.
     if (median > 1.0) == (measure == Measure::Goodput) { Standing::Subject } else { Standing::Reference }
@@ -89,7 +126,12 @@ pub(crate) fn sentence(question: &Question<'_>, verdict: &Verdict) -> String {
     let (subject, reference) = (label(question.subject), label(question.reference));
     match verdict {
         Verdict::Nothing { lost } => format!("{subject}, {reference}: no verdict: no valid pair{}.", because(lost)),
-        Verdict::Quick { ratios } => format!("Not a verdict: {}.", said(question, ratios, None)),
+        Verdict::Quick { ratios, doubt } => {
+            format!("Not a verdict: {}{}.", doubt.map_or("", Doubt::words), said(question, ratios, None))
+        }
+        Verdict::Doubtful { ratios, doubt } => {
+            format!("No verdict: {}{}.", doubt.words(), said(question, ratios, None))
+        }
         Verdict::TooFew { ratios, lost } => {
             let pairs = if ratios.runs == 1 { "one valid pair".into() } else { format!("{} valid pairs", ratios.runs) };
             let few = format!("no verdict from {pairs}, {FEWEST} are needed");

@@ -12,7 +12,7 @@ pub(crate) struct Effort {
     pub(crate) seconds: Option<f64>,
     /// The rounds, instead of one or five.
     pub(crate) rounds: Option<u32>,
-    /// The most windows of a warm-up, instead of its own; 0 for none.
+    /// The most windows of a warm-up of a process's first cell, instead of its own; 0 for none. Later cells have five at most.
     pub(crate) warm_up: Option<u32>,
     /// The whole seconds of each window of a warm-up, instead of one or two.
     pub(crate) window: Option<u32>,
@@ -68,14 +68,17 @@ impl Effort {
 
     /// How a process is warmed up for its first cell, and for each later one. wrk knows whole seconds only.
     pub(crate) fn patience(&self, first: bool) -> Patience {
+        // A JVM takes half a minute until its rate stays, and less for a load that is like the one before.
+        const LATER: u32 = 5;
         let (window, most) = match (self.quick, first) {
             (true, true) => (1, 4),
             (true, false) => (1, 1),
-            (false, true) => (2, 8),
-            (false, false) => (2, 3),
+            (false, true) => (2, 15),
+            (false, false) => (2, LATER),
         };
         let window = self.window.map_or(window, u64::from);
-        Patience { window: Duration::from_secs(window), most: self.warm_up.unwrap_or(most) }
+        let chosen = self.warm_up.map(|most| if first { most } else { most.min(LATER) });
+        Patience { window: Duration::from_secs(window), most: chosen.unwrap_or(most) }
     }
 
     /// Whether the Java originals, and variants of ours, take part in `core` alone.
@@ -92,7 +95,7 @@ impl Effort {
     pub(crate) fn facts(&self) -> [(&'static str, String); 7] {
         let (first, later) = (self.patience(true), self.patience(false));
         let warm_up = format!(
-            "windows of {} s: at most {} for the first cell of a process, {} for each later one",
+            "windows of {} s, until three bring nothing new: at most {} for the first cell of a process, {} for each later one",
             first.window.as_secs(),
             first.most,
             later.most

@@ -3,7 +3,7 @@
 //! | name | question |
 //! |---|---|
 //! | `core` | throughput of everybody: empty and 50 ms, few and many connections |
-//! | `seed0` to `seed3` | four published comparisons, repeated, with their own figures beside ours |
+//! | `seed0` to `seed3` | four published comparisons, repeated as far as was told how, with their own figures beside ours |
 //! | `sweep` | offered rate against delay, across the number of threads |
 //! | `idle` | what parked connections cost |
 //! | `isolation` | one slow service beside a fast one: who starves |

@@ -1,5 +1,34 @@
 //! What the authors of the reproduced comparisons published: facts about what was claimed, on machines that nobody can look at any more.
 
+/// What is otherwise here than in the comparison that `scenario` repeats, as far as its author told; empty for one that repeats nobody.
+pub(crate) fn otherwise(scenario: &str) -> &'static str {
+    OTHERWISE.iter().find(|(name, _)| *name == scenario).map_or("", |(_, text)| text)
+}
+
+const OTHERWISE: &[(&str, &str)] = &[
+    (
+        "seed0",
+        "Its author published figures of the service alone and of Spring Cloud Gateway, none of any Zuul. The service was Tomcat with 200 \
+         threads; here it is the kit's backend. wrk is given a time limit of 10 s instead of its own 2 s, and warms up before the first run.",
+    ),
+    (
+        "seed1",
+        "Its author told wrk's connections, but neither its threads (2 here) nor how long it ran. The tables were pictures, so only what the \
+         text says of them is set beside ours. What \"optimised\" meant stood in a picture too: here it is the equalised set.",
+    ),
+    (
+        "seed2",
+        "Its author's upstream was a service on the internet, about 200 ms away; here it is one that waits 200 ms. ab is given -l, -r and -s 30 \
+         besides: answers may differ in length, a reset does not end it, and it waits 30 s for an answer.",
+    ),
+    (
+        "seed3",
+        "Its author used JMeter and told neither its threads nor the time; here it is wrk with 200 connections. The machines had four and eight \
+         processors. The pool that was recommended, coreSize 100 that may grow to maximumSize 5000 without a queue, is not played: here pools \
+         have a fixed size, and one has a queue.",
+    ),
+];
+
 /// One figure of one of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Published {

@@ -1,4 +1,5 @@
-//! Four published comparisons, repeated: the same tools with the same arguments. What their authors measured is in [`super::published`].
+//! Four published comparisons, repeated as far as their authors told how. What they measured, and what is otherwise here, is in
+//! [`super::published`].
 
 use super::{BOTH, Cell, EQUALISED, Effort, Group, Load, Scenario, Target, parties};
 use crate::load::wrk;
@@ -21,7 +22,8 @@ pub(super) fn seed0(effort: &Effort) -> Scenario {
     cells.push(cell(long, if long > short { "" } else { ", fourth" }));
     Scenario {
         name: "seed0",
-        about: "wrk -t8 -c200 three times and once more, for 30 s and 300 s where the cells' names say so; direct and proxied",
+        about: "wrk -t8 -c200 three times and once more, for 30 s and 300 s where the cells' names say so; no proxy, and Spring Cloud Gateway, \
+                whose figures its author published; others besides",
         contestants: parties(effort),
         // Its repetition is its own: four runs of one process.
         groups: vec![Group { sequence: true, rounds: Some(1), ..Group::new(TOMCAT, cells) }],
@@ -70,7 +72,8 @@ pub(super) fn seed2(effort: &Effort) -> Scenario {
     }
 }
 
-/// nginx with one worker and more beside the gateway, processor time told; then the gateway's own limits, one at a time.
+/// nginx with one worker and more beside the gateway, processor time told; then the gateway's own limits, one at a time. Its author's tool was
+/// JMeter; here it is wrk.
 pub(super) fn seed3(effort: &Effort) -> Scenario {
     let seconds = effort.lasting(1.0, 10.0);
     let load = Load::Wrk { threads: 2, connections: 200 };
@@ -105,7 +108,7 @@ pub(super) fn seed3(effort: &Effort) -> Scenario {
     }
     Scenario {
         name: "seed3",
-        about: "nginx with 1 to n workers against the gateway, and what its semaphore and its pool let through at c200",
+        about: "nginx with 1 to n workers against the gateway, and what its semaphore and its pool let through at c200; wrk instead of its author's JMeter",
         contestants: if effort.is_narrow() { OURS_AND_NGINX } else { AND_ZUUL },
         groups,
     }

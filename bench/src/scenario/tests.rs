@@ -65,7 +65,15 @@ fn published_figures_belong_to_cells_that_repeat_them() {
         assert!(groups.any(repeats), "{published:?}");
         assert!(contestant::named(published.contestant).is_some(), "{}", published.contestant);
     }
-    assert_eq!(published::of("tail").count(), 0);
+    assert_eq!((published::of("tail").count(), published::otherwise("tail")), (0, ""));
+}
+
+#[test]
+fn every_repetition_tells_what_is_otherwise() {
+    let repeats = |scenario: &Scenario| published::of(scenario.name).count() > 0;
+    for scenario in all(&Effort::ALL) {
+        assert_eq!(repeats(&scenario), !published::otherwise(scenario.name).is_empty(), "{}", scenario.name);
+    }
 }
 
 #[test]
@@ -109,8 +117,8 @@ fn seconds_and_rounds_can_be_given_and_are_told() {
     let effort = Effort { seconds: Some(7.0), rounds: Some(2), ..Effort::QUICK };
     assert_eq!((effort.lasting(1.0, 20.0), effort.rounds()), (7.0, 2));
     assert_eq!((Effort::QUICK.rounds(), Effort::ALL.rounds()), (1, 5));
-    let told = Effort { window: Some(3), warm_up: Some(5), narrow: true, ..effort }.facts().map(|(_, value)| value);
-    let warm_up = "windows of 3 s: at most 5 for the first cell of a process, 5 for each later one";
+    let told = Effort { window: Some(3), warm_up: Some(9), narrow: true, ..effort }.facts().map(|(_, value)| value);
+    let warm_up = "windows of 3 s, until three bring nothing new: at most 9 for the first cell of a process, 5 for each later one";
     let processes = "one for all cells of a contestant with the same setup";
     let arrivals = "of each round from a seed of its own, the same for all contestants";
     assert_eq!(told, [processes, "1", arrivals, "2", "7", warm_up, "few: the Java originals are in core alone"]);
@@ -205,4 +213,19 @@ fn the_first_comparisons_cells_tell_their_real_length() {
     assert_eq!(names(None), ["30 s, first", "30 s, second", "30 s, third", "300 s"]);
     assert_eq!(names(Some(2.9)), ["2 s, first", "2 s, second", "2 s, third", "2 s, fourth"]);
     assert_eq!(names(Some(0.3))[0], "1 s, first", "wrk takes a second at least");
+}
+
+#[test]
+fn the_first_cell_of_a_process_is_warmed_longest() {
+    let table = [
+        (Effort::QUICK, None, [4, 1]),
+        (Effort::QUICK, Some(0), [0, 0]),
+        (Effort::ALL, None, [15, 5]),
+        (Effort::ALL, Some(3), [3, 3]),
+        (Effort::ALL, Some(30), [30, 5]),
+    ];
+    for (effort, warm_up, most) in table {
+        let effort = Effort { warm_up, ..effort };
+        assert_eq!([true, false].map(|first| effort.patience(first).most), most, "{warm_up:?}");
+    }
 }

@@ -5,13 +5,14 @@
 
 use super::{Axis, Cell, Guide, MEDIANS, Plot, Run, Scale, Series, alike, line, over};
 use crate::raw::Kind;
+use crate::report::court::Court;
 use crate::report::section::{BLOCKING, TWIN};
-use crate::report::verdict::{Standing, judge, standing};
+use crate::report::verdict::Standing;
 
 /// For each delay what became of rising rates; then all of them as one map of who was better.
-pub(crate) fn crossover(cells: &[Cell<'_>], threads: usize, quick: bool) -> Vec<Plot> {
+pub(crate) fn crossover(cells: &[Cell<'_>], threads: usize, court: &Court) -> Vec<Plot> {
     let open: Vec<&Cell<'_>> = cells.iter().filter(|cell| matches!(cell.kind(), Kind::Open | Kind::Poisson)).collect();
-    let mut plots = vec![map(&open, threads, quick)];
+    let mut plots = vec![map(&open, threads, court)];
     for (what, cells) in alike(open.into_iter(), |run| format!("backend delay {} ms", run.delay_ms)) {
         plots.extend(of_delay(&what, &cells, threads));
     }
@@ -50,14 +51,14 @@ const KINDS: [(Standing, &str); 4] = [
 ];
 
 /// Better is who answers sooner at 99 % where both serve what is offered, else who serves more.
-fn map(cells: &[&Cell<'_>], threads: usize, quick: bool) -> Plot {
+fn map(cells: &[&Cell<'_>], threads: usize, court: &Court) -> Plot {
     let x = Axis::new("delay of the backend, ms", Scale::Log);
     let y = Axis::new("offered requests a second", Scale::Log);
-    let not = if quick { ", not a verdict" } else { "" };
+    let not = if court.quick { ", not a verdict" } else { "" };
     let series = KINDS.iter().enumerate().map(|(n, (kind, label))| Series {
         joined: false,
         label: format!("{label}{not}"),
-        ..line(label, points(cells, *kind, quick)).styled(n + 1)
+        ..line(label, points(cells, *kind, court)).styled(n + 1)
     });
     let series = series.filter(|series| !series.points.is_empty()).collect();
     let delays: Vec<f64> = cells.iter().flat_map(|cell| &cell.runs).map(|run| run.delay_ms).collect();
@@ -77,12 +78,10 @@ fn map(cells: &[&Cell<'_>], threads: usize, quick: bool) -> Plot {
 }
 
 /// Delay and rate of the cells in which portcullis stands so beside its twin.
-fn points(cells: &[&Cell<'_>], wanted: Standing, quick: bool) -> Vec<(f64, f64)> {
+fn points(cells: &[&Cell<'_>], wanted: Standing, court: &Court) -> Vec<(f64, f64)> {
     let point = |cell: &&Cell<'_>| {
         let run = cell.runs.iter().find(|run| run.contestant == BLOCKING)?;
-        let measure = cell.measure(BLOCKING, TWIN);
-        let standing = standing(measure, &judge(&cell.pairs(BLOCKING, TWIN, measure), quick));
-        (standing == wanted).then_some((run.delay_ms, run.offered_per_second?))
+        (court.stands(cell, (BLOCKING, TWIN)) == wanted).then_some((run.delay_ms, run.offered_per_second?))
     };
     cells.iter().filter_map(point).collect()
 }

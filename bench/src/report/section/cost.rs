@@ -41,7 +41,7 @@ pub(super) fn table(cells: &[Cell<'_>]) -> Table {
 /// What those figures are worth.
 pub(super) fn worth(cells: &[Cell<'_>]) -> Table {
     let caption = "What the figures are worth: medians of the valid rounds. CPU of client and backend in parts of one processor, of the machine \
-                   in parts of all; in how many rounds the warm-up settled and the counts of requests agreed";
+                   in parts of all; in how many rounds the warm-up settled and the counts of requests agreed, and, as a closed loop leaves requests behind, how closely";
     Table::new(caption, &columns(WORTH)).with(rows(cells, worth_of)).without_untold()
 }
 
@@ -98,7 +98,7 @@ fn warm(runs: &[&Run]) -> String {
     if told.is_empty() { NOT_TOLD.into() } else { format!("{settled} of {}", told.len()) }
 }
 
-/// In how many rounds the client's, the gateway's and the backend's counts agreed.
+/// In how many rounds the client's, the gateway's and the backend's counts agreed, and how closely that can be told.
 fn counts(runs: &[&Run]) -> String {
     let tells =
         |run: &&&Run| run.scheduled.is_some() || run.gateway_requests.is_some() || run.backend_requests.is_some();
@@ -106,9 +106,17 @@ fn counts(runs: &[&Run]) -> String {
     let agree = told.iter().filter(|run| run.reconciliation.is_empty()).count();
     match told.len() {
         0 => "nobody tells".into(),
-        all if all == agree => "agree".into(),
-        all => format!("agree in {agree} of {all}"),
+        all if all == agree => format!("agree{}", margin(runs)),
+        all => format!("agree{} in {agree} of {all}", margin(runs)),
     }
+}
+
+/// Within how many requests of how many, where a closed loop left some behind: the run of which that says the least.
+fn margin(runs: &[&Run]) -> String {
+    let told = runs.iter().filter(|run| run.cut_off() > 0 && run.answered() > 0);
+    let part = |run: &&&Run| run.cut_off() as f64 / run.answered() as f64;
+    let widest = told.max_by(|left, right| part(left).total_cmp(&part(right)));
+    widest.map_or(String::new(), |run| format!(" within {} of {}", run.cut_off(), run.answered()))
 }
 
 #[cfg(test)]
@@ -124,6 +132,23 @@ mod tests {
             (&[&told, &told], "agree"),
             (&[&told, &faulty], "agree in 1 of 2"),
             (&[], "nobody tells"),
+        ];
+        for (runs, expected) in table {
+            assert_eq!(counts(runs), expected);
+        }
+    }
+
+    #[test]
+    fn counts_of_a_closed_loop_agree_within_what_it_left_behind() {
+        let wrk = |ok| Run { tool: "wrk".into(), connections: 1000, backend_requests: Some(ok), ok, ..Run::default() };
+        let faulty = Run { reconciliation: "2 ended".into(), ..wrk(90_000) };
+        let ab = Run { tool: "ab".into(), connections: 50, ..wrk(1000) };
+        let open = Run { kind: crate::raw::Kind::Open, ..wrk(1000) };
+        let table: [(&[&Run], &str); 4] = [
+            (&[&wrk(40_000), &wrk(33_000)], "agree within 2000 of 33000"),
+            (&[&wrk(40_000), &faulty], "agree within 2000 of 40000 in 1 of 2"),
+            (&[&ab], "agree within 50 of 1000"),
+            (&[&open], "agree"),
         ];
         for (runs, expected) in table {
             assert_eq!(counts(runs), expected);

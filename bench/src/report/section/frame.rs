@@ -8,7 +8,7 @@ use crate::raw::{Configuration, Data, Participant};
 use crate::report::charts::word;
 use crate::report::document::{Document, Table};
 use crate::report::numbers::NOT_TOLD;
-use crate::report::pairs::{label, place};
+use crate::report::pairs::{label, place, scenarios};
 
 /// What this is, and whether it may be used for anything.
 pub(super) fn opening(document: &mut Document, data: &Data) {
@@ -18,10 +18,11 @@ pub(super) fn opening(document: &mut Document, data: &Data) {
     if data.fact("build").is_some_and(|build| build.starts_with("debug")) {
         document.warning("The kit was built for debugging: these figures mean nothing.");
     }
-    let cold = data.runs.iter().filter(|run| run.warmed_up.is_none()).count();
+    let cold = data.runs.iter().filter(|run| run.counts() && run.warmed_up.is_none()).count();
     if cold > 0 {
+        let none = if is_quick(data) { "" } else { " No verdict is made of them." };
         document.warning(format!(
-            "{cold} of {} runs had no warm-up: programs that compile while they run, as those on a JVM do, were measured cold.",
+            "{cold} of {} runs had no warm-up: programs that compile while they run, as those on a JVM do, were measured cold.{none}",
             data.runs.len()
         ));
     }
@@ -75,7 +76,8 @@ pub(super) fn words(document: &mut Document) {
 const WORDS: &[&str] = &[
     "Cell: one load on one kind of answer. \"50 ms c200\" is 200 connections before a backend that waits 50 ms; \"50 ms x 2000/s = 100 \
      threads\" is 2000 requests a second before the same, of which 100 are under way on average.",
-    "Run: one contestant in one cell in one round. Round: every contestant once in the cell; even rounds go backwards.",
+    "Run: one contestant in one cell in one round. Round: every contestant once in the cell; even rounds go backwards, through \
+     the cells of one process too.",
     "Right answer: status 2xx and a body of the right length (of wrk and ab: status 2xx, no error). All else is told by its kind.",
     "Limits: stock is what somebody gets who writes the routes and nothing else; equalised raises every limit in the path that can be told, \
      so that the number of threads binds first, lowers none, and turns off the circuit breaker and the least rate of clients. What cannot \
@@ -83,8 +85,8 @@ const WORDS: &[&str] = &[
     "direct: no gateway, the backend alone. It is the ceiling of what this machine can show.",
     "Closed loop (wrk, ab): a connection sends its next request when it has its answer. Open loop: requests come at a given rate, whatever \
      becomes of them; their latency counts from when each was due, so waiting for a connection counts too.",
-    "Void: a run that counts for nothing, since client or backend had no time to spare, the client was late, or counts do not add up. \
-     Each stands with its reason under \"Void runs\".",
+    "Void: a run that counts for nothing: one of an open loop in which client or backend had no time to spare or the client was late, or any \
+     whose counts do not add up. Each stands with its reason under \"Void runs\".",
     "12.0 (10.0..20.0): the median of the valid rounds, the lowest and the highest. A dash: nobody told. k and M: thousands and millions.",
     "Time limits of the clients: an open loop gives a request up 5 s after it was due, wrk after 10 s.",
     "p99: of 100 requests, 99 took no longer. A percentile that fewer than ten requests of the run lie beyond is not told. CPU: \
@@ -201,16 +203,26 @@ pub(super) fn environment(document: &mut Document, data: &Data) {
     document.table(Table::new("The machine, its programs and this measurement", &["what", "value"]).with(rows));
 }
 
-/// How figures become verdicts, what the kit does not show, and its answers to the known faults.
-pub(super) fn method(document: &mut Document) {
+/// How figures become verdicts, what the kit does not show, and its answers to the known faults, as far as this measurement went.
+pub(super) fn method(document: &mut Document, data: &Data) {
     document.heading(2, "How verdicts are made");
     document.list(STATISTICS.iter().map(|text| (*text).to_owned()).collect());
     document.heading(2, "What the kit does not show");
     document.list(NOT_SHOWN.iter().map(|text| (*text).to_owned()).collect());
     document.heading(2, "Appendix: how such comparisons go wrong, and what is done about it here");
-    let row = |it: &Answer| vec![it.id.into(), it.fault.into(), it.answer.into(), or_dash(it.limit)];
+    let played = scenarios(&data.runs);
+    document.paragraph(format!("Scenarios of this report: {}.", or_dash(&played.join(", "))));
+    let row = |it: &Answer| vec![it.id.into(), it.fault.into(), it.answer.into(), or_dash(&not_done(it, &played))];
     let table = Table::new("The 28 answers", &["", "what went wrong elsewhere", "what is done here", "what is not"]);
     document.table(table.with(ANSWERS.iter().map(row)));
+}
+
+/// What the kit does not do, and what it does but did not here.
+fn not_done(answer: &Answer, played: &[&str]) -> String {
+    let missing: Vec<&str> = answer.scenarios().filter(|name| !played.contains(name)).collect();
+    let missing =
+        if missing.is_empty() { String::new() } else { format!("Not in this report: {}.", missing.join(", ")) };
+    [answer.limit, &missing].iter().filter(|text| !text.is_empty()).copied().collect::<Vec<_>>().join(" ")
 }
 
 const STATISTICS: &[&str] = &[
@@ -221,6 +233,12 @@ const STATISTICS: &[&str] = &[
     "The interval for the median ratio is that of the sign test: exact whatever the distribution, and without random numbers. From five pairs \
      it is the whole range, at 93.75 %: of sixteen pairs of equals, one is told apart by chance.",
     "If 1 is in the interval, or the median is within 3 % of 1 (what a warm-up takes for equal), the verdict is: within noise.",
+    "A warm-up has settled when its last three windows agree within 3 %, or none of them was better by more than 3 % than the best before: by \
+     how many requests ended, and in an open loop, whose schedule decides that, by the median latency too (or within 0.2 ms). A run of wrk that \
+     was faster than its last three windows by more than 9 % was not warm either. Where more than half of the runs of either side were not, \
+     there is no verdict. It is the same for all; programs on a JVM need it most.",
+    "Where both reach nine tenths of what a closed loop can ask for, connections divided by the backend's delay, right answers tell nothing of \
+     either: such cells are left out of the count.",
     "Fewer than five valid pairs give no verdict, nor does a quick measurement. A pair with a void run is none.",
     "Open loops are compared by latency at 99 % where both answered 99 % of what was offered rightly and in time, else by goodput; closed loops \
      by right answers; parked connections by memory and threads. On the crossover chart, better means that.",

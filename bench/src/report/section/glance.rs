@@ -6,9 +6,10 @@ use crate::report::charts::word;
 use crate::report::document::Table;
 use crate::report::numbers::spread;
 use crate::report::pairs::{Cell, label, place};
+use crate::report::warmth::Warmth;
 
 /// The table of the cells under one configuration; without rows when nothing was measured so.
-pub(super) fn table(scenario: &str, cells: &[Cell<'_>], configuration: Configuration) -> Table {
+pub(super) fn table(scenario: &str, cells: &[Cell<'_>], configuration: Configuration, warmth: &Warmth) -> Table {
     let cells: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.configuration == configuration).collect();
     let mut names: Vec<&str> = cells.iter().flat_map(|cell| cell.contestants()).collect();
     names.sort_by_key(|name| (place(name), *name));
@@ -18,7 +19,9 @@ pub(super) fn table(scenario: &str, cells: &[Cell<'_>], configuration: Configura
         let of = |cell: &&Cell<'_>| spread(summary(&cell.valid(name), |run| Some(run.goodput)));
         [label(name).to_owned()].into_iter().chain(cells.iter().map(of)).collect()
     };
-    let caption = format!("Right answers a second in {scenario}, {}: medians (lowest..highest)", word(configuration));
+    let still = warmth.still(cells.iter().copied());
+    let limits = word(configuration);
+    let caption = format!("Right answers a second in {scenario}, {limits}: medians (lowest..highest){still}");
     Table::new(caption, &columns).with(names.iter().map(row).collect::<Vec<_>>())
 }
 
@@ -40,9 +43,10 @@ mod tests {
         };
         let runs = [run("a", "nginx", 20.0), run("a", "portcullis", 10.0), run("b", "nginx", 30.0)];
         let cells = cells(&runs, "core");
-        let table = table("core", &cells, Configuration::Equalised);
+        let warmth = Warmth::default();
+        let table = table("core", &cells, Configuration::Equalised, &warmth);
         assert_eq!(table.columns, ["contestant", "a", "b"]);
         assert_eq!(table.rows, [["portcullis", "10.0", NOT_TOLD], ["nginx", "20.0", "30.0"]]);
-        assert!(super::table("core", &cells, Configuration::Stock).rows.is_empty());
+        assert!(super::table("core", &cells, Configuration::Stock, &warmth).rows.is_empty());
     }
 }

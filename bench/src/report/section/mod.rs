@@ -34,7 +34,7 @@ pub(crate) fn document(data: &Data, name: &str) -> Document {
     frame::void_runs(&mut document, data);
     frame::limits(&mut document, data);
     frame::environment(&mut document, data);
-    frame::method(&mut document);
+    frame::method(&mut document, data);
     document
 }
 

@@ -1,8 +1,9 @@
 //! One scenario: what it asks, the author's figures, tables, verdicts, plots.
 
-use super::{cost, glance, is_quick, load, published, ratios, served, verdicts};
+use super::{cost, glance, load, published, ratios, served, verdicts};
 use crate::raw::{Configuration, Data, Kind, Run};
 use crate::report::charts::{Curves, TwoSides, concurrency, crossover, latencies, over_time, parked};
+use crate::report::court::Court;
 use crate::report::document::Document;
 use crate::report::pairs::{Cell, cells};
 use crate::scenario::{self, Effort};
@@ -15,6 +16,7 @@ const CORE: &str = "core";
 /// Adds the scenario of this name.
 pub(super) fn scenario(document: &mut Document, data: &Data, name: &str) {
     let cells = with_nginx_beside(name, cells(&data.runs, name));
+    let court = Court::of(data);
     document.heading(2, format!("{name}{}", about(name)));
     document.paragraph(loads(&cells));
     if let Some(threads) = threads(data, name) {
@@ -25,13 +27,18 @@ pub(super) fn scenario(document: &mut Document, data: &Data, name: &str) {
     }
     document.table(load::table(&cells));
     if name == CORE {
-        document.table(glance::table(name, &cells, Configuration::Stock));
-        document.table(glance::table(name, &cells, Configuration::Equalised));
+        for configuration in [Configuration::Stock, Configuration::Equalised] {
+            document.table(glance::table(name, &cells, configuration, &court.warmth));
+        }
     }
     document.table(published::table(name, &cells));
-    plots(document, data, name, &cells);
+    let otherwise = scenario::published::otherwise(name);
+    if !otherwise.is_empty() {
+        document.paragraph(format!("A repetition as far as its author told how. {otherwise}"));
+    }
+    plots(document, data, &court, (name, &cells));
     document.heading(3, format!("{name}: verdicts"));
-    document.table(verdicts::table(data, &cells));
+    document.table(verdicts::table(data, &court, &cells));
     document.heading(3, format!("{name}: figures"));
     document.table(served::table(&cells));
     document.table(ratios::table(&cells));
@@ -119,12 +126,12 @@ fn with_nginx_beside<'a>(name: &str, mut cells: Vec<Cell<'a>>) -> Vec<Cell<'a>> 
     cells
 }
 
-fn plots(document: &mut Document, data: &Data, name: &str, cells: &[Cell<'_>]) {
+fn plots(document: &mut Document, data: &Data, court: &Court, (name, cells): (&str, &[Cell<'_>])) {
     let threads = threads(data, SWEEP).filter(|_| name == SWEEP).and_then(|threads| threads.parse().ok());
     if let Some(threads) = threads {
-        crossover(cells, threads, is_quick(data)).into_iter().for_each(|plot| document.figure(plot));
+        crossover(cells, threads, court).into_iter().for_each(|plot| document.figure(plot));
     }
-    concurrency(name, cells).into_iter().for_each(|plot| document.figure(plot));
+    concurrency(name, cells, &court.warmth).into_iter().for_each(|plot| document.figure(plot));
     parked(name, cells).into_iter().for_each(|plot| document.figure(plot));
     let curves = Curves::of(data);
     // The sweep has many cells, and its own plots.

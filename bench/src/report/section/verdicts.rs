@@ -1,12 +1,14 @@
 //! Verdicts as sentences.
 
-use super::{BLOCKING, TWIN, is_quick};
+use super::{BLOCKING, TWIN};
 use crate::raw::{Data, Kind};
 use crate::report::charts::word;
+use crate::report::court::Court;
 use crate::report::document::{Document, Table};
 use crate::report::numbers::percent;
 use crate::report::pairs::{Cell, DIRECT, Measure, cells, label, place, scenarios};
-use crate::report::verdict::{Question, Standing, Verdict, judge, sentence, standing};
+use crate::report::verdict::{Question, Standing, Verdict, sentence};
+use crate::report::warmth::Warmth;
 
 /// Who is compared besides portcullis with everyone: blocking and asynchronous originals, and the first published question.
 const ALSO: &[(&str, &str)] =
@@ -23,10 +25,11 @@ pub(super) fn in_short(document: &mut Document, data: &Data) {
     if both.is_empty() {
         return document.paragraph("Nothing to say: the two were not measured in the same cell.");
     }
-    document.paragraph(tally(both.iter().map(|(_, cell)| cell), is_quick(data)));
-    document.table(counted(data, &all));
+    let court = Court::of(data);
+    document.paragraph(tally(both.iter().map(|(_, cell)| cell), &court));
+    document.table(counted(&court, &all));
     let rows = both.iter().map(|(scenario, cell)| {
-        let said = judged(data, cell, (BLOCKING, TWIN)).join(" ");
+        let said = judged(data, &court, cell, (BLOCKING, TWIN)).join(" ");
         [vec![(*scenario).to_owned()], cell_names(cell), vec![said]].concat()
     });
     let columns = ["scenario", "cell", "limits", "verdict"];
@@ -35,43 +38,64 @@ pub(super) fn in_short(document: &mut Document, data: &Data) {
 }
 
 /// Pairs of interest, and in how many cells whom the verdict favours.
-fn counted(data: &Data, all: &[(&str, Cell<'_>)]) -> Table {
+fn counted(court: &Court, all: &[(&str, Cell<'_>)]) -> Table {
     let ours =
         crate::contestant::all().map(|it| (BLOCKING, it.name)).filter(|(_, other)| ![BLOCKING, DIRECT].contains(other));
     let row = |(subject, reference): (&str, &str)| {
         let cells = all.iter().map(|(_, cell)| cell).filter(|cell| has(cell, subject) && has(cell, reference));
-        let standings: Vec<Standing> = cells.map(|cell| stands(cell, (subject, reference), is_quick(data))).collect();
-        let count = |wanted| standings.iter().filter(|standing| **standing == wanted).count().to_string();
-        let kinds = [Standing::Subject, Standing::Reference, Standing::Neither, Standing::Open].map(count);
+        let standings = Standings(cells.map(|cell| court.stands(cell, (subject, reference))).collect());
         let names = format!("{} beside {}", label(subject), label(reference));
-        (!standings.is_empty()).then(|| [vec![names, standings.len().to_string()], kinds.to_vec()].concat())
+        let kinds = KINDS.map(|kind| standings.count(kind).to_string());
+        (!standings.0.is_empty()).then(|| [vec![names, standings.counting().to_string()], kinds.to_vec()].concat())
     };
-    let columns =
-        ["first beside second", "cells with both", "first better", "second better", "within noise", "no verdict"];
-    let not = if is_quick(data) { " (not a verdict)" } else { "" };
+    let columns = [
+        "first beside second",
+        "cells that count",
+        "first better",
+        "second better",
+        "within noise",
+        "no verdict",
+        "cannot tell models apart, left out",
+    ];
+    let not = if court.quick { " (not a verdict)" } else { "" };
     let caption = format!("In how many cells who is better{not}");
     Table::new(caption, &columns).with(ours.chain(ALSO.iter().copied()).filter_map(row))
 }
 
-/// Whom the verdict on the measure that fits the load favours.
-fn stands(cell: &Cell<'_>, (subject, reference): (&str, &str), quick: bool) -> Standing {
-    let measure = cell.measure(subject, reference);
-    standing(measure, &judge(&cell.pairs(subject, reference, measure), quick))
+const KINDS: [Standing; 5] =
+    [Standing::Subject, Standing::Reference, Standing::Neither, Standing::Open, Standing::Inseparable];
+
+/// What came out in several cells.
+struct Standings(Vec<Standing>);
+
+impl Standings {
+    fn count(&self, wanted: Standing) -> usize {
+        self.0.iter().filter(|standing| **standing == wanted).count()
+    }
+
+    /// In which of them somebody could have come out better.
+    fn counting(&self) -> usize {
+        self.0.len() - self.count(Standing::Inseparable)
+    }
 }
 
 /// In how many cells whom the verdict favours.
-fn tally<'c, 'a: 'c>(cells: impl Iterator<Item = &'c Cell<'a>>, quick: bool) -> String {
-    let standings: Vec<Standing> = cells.map(|cell| stands(cell, (BLOCKING, TWIN), quick)).collect();
-    let count = |wanted| standings.iter().filter(|standing| **standing == wanted).count();
+fn tally<'c, 'a: 'c>(cells: impl Iterator<Item = &'c Cell<'a>>, court: &Court) -> String {
+    let standings = Standings(cells.map(|cell| court.stands(cell, (BLOCKING, TWIN))).collect());
+    let left_out = match standings.count(Standing::Inseparable) {
+        0 => String::new(),
+        1 => " One more cannot tell models apart, and is left out.".into(),
+        more => format!(" {more} more cannot tell models apart, and are left out."),
+    };
     format!(
-        "{}Of {} cells that have both, portcullis is better in {}, its async twin in {}; {} are within noise, {} have no verdict. What \
+        "{}Of {} cells that have both, portcullis is better in {}, its async twin in {}; {} are within noise, {} have no verdict.{left_out} What \
          each cell is compared by stands under \"How verdicts are made\"; which of them matter, no count can tell.",
-        if quick { "Not a verdict: " } else { "" },
-        standings.len(),
-        count(Standing::Subject),
-        count(Standing::Reference),
-        count(Standing::Neither),
-        count(Standing::Open)
+        if court.quick { "Not a verdict: " } else { "" },
+        standings.counting(),
+        standings.count(Standing::Subject),
+        standings.count(Standing::Reference),
+        standings.count(Standing::Neither),
+        standings.count(Standing::Open)
     )
 }
 
@@ -88,9 +112,9 @@ fn cell_names(cell: &Cell<'_>) -> Vec<String> {
 }
 
 /// The table of a scenario.
-pub(super) fn table(data: &Data, cells: &[Cell<'_>]) -> Table {
+pub(super) fn table(data: &Data, court: &Court, cells: &[Cell<'_>]) -> Table {
     let rows = cells.iter().flat_map(|cell| {
-        let pairs = questions(cell).into_iter().map(|pair| judged(data, cell, pair).join(" "));
+        let pairs = questions(cell).into_iter().map(|pair| judged(data, court, cell, pair).join(" "));
         pairs.map(|said| [cell_names(cell), vec![said]].concat()).collect::<Vec<_>>()
     });
     Table::new("Verdicts", &["cell", "limits", "verdict"]).with(rows.collect::<Vec<_>>())
@@ -111,13 +135,12 @@ fn questions<'a>(cell: &Cell<'a>) -> Vec<(&'a str, &'a str)> {
 }
 
 /// What is said of a pair in a cell: the measure that fits the load, then the processor time.
-fn judged(data: &Data, cell: &Cell<'_>, (subject, reference): (&str, &str)) -> Vec<String> {
-    let quick = is_quick(data);
+fn judged(data: &Data, court: &Court, cell: &Cell<'_>, (subject, reference): (&str, &str)) -> Vec<String> {
     let mut measures = vec![cell.measure(subject, reference)];
     measures.push(if cell.kind() == Kind::Parked { Measure::Threads } else { Measure::Processor });
     let mut said = Vec::new();
     for (n, measure) in measures.into_iter().enumerate() {
-        let verdict = judge(&cell.pairs(subject, reference, measure), quick);
+        let verdict = court.verdict(cell, (subject, reference), measure);
         // That there is no verdict is said once; and no proxy has no process whose time could be told.
         if n > 0 && matches!(verdict, Verdict::Nothing { .. } | Verdict::TooFew { .. }) {
             continue;
@@ -125,13 +148,13 @@ fn judged(data: &Data, cell: &Cell<'_>, (subject, reference): (&str, &str)) -> V
         said.push(sentence(&Question { subject, reference, measure }, &verdict));
     }
     if let Some(first) = said.first_mut() {
-        first.push_str(&beside(data, cell, (subject, reference)));
+        first.push_str(&beside(data, cell, (subject, reference), &court.warmth));
     }
     said
 }
 
 /// What a reader must know beside the ratio.
-fn beside(data: &Data, cell: &Cell<'_>, (subject, reference): (&str, &str)) -> String {
+fn beside(data: &Data, cell: &Cell<'_>, (subject, reference): (&str, &str), warmth: &Warmth) -> String {
     let mut text = String::new();
     if cell.kind() == Kind::Closed {
         text.push_str(" Capacity probe (closed loop).");
@@ -145,6 +168,7 @@ fn beside(data: &Data, cell: &Cell<'_>, (subject, reference): (&str, &str)) -> S
             ));
         }
     }
+    text.push_str(&warmth.note(cell, [subject, reference]));
     if let Some(difference) = unlike(data, cell, (subject, reference)) {
         text.push_str(&format!(" Not like for like: {difference}."));
     }

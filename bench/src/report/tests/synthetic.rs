@@ -54,6 +54,7 @@ fn run(scenario: &str, cell: &str, contestant: &str, round: u32) -> Run {
         contestant: contestant.into(),
         round,
         seconds: 10.0,
+        warmed_up: Some(true),
         ok: 1000,
         p50_ms: Some(1.0),
         user_seconds: Some(1.0),

@@ -11,7 +11,7 @@ fn question(measure: Measure) -> Question<'static> {
 #[track_caller]
 fn check(ratios: &[f64], lost: &[&str], quick: bool, expected: &str) {
     let pairs = Pairs { ratios: ratios.to_vec(), lost: lost.iter().map(|text| (*text).to_owned()).collect() };
-    let verdict = judge(&pairs, quick);
+    let verdict = judge(&pairs, quick, None);
     assert_eq!(sentence(&question(Measure::Goodput), &verdict), expected);
 }
 
@@ -46,7 +46,7 @@ fn a_pair_on_the_other_side_makes_it_noise() {
 fn a_difference_below_the_tolerance_is_noise_however_steady() {
     for (median, noise) in [(1.029, true), (1.03, true), (1.031, false), (0.97, true), (0.969, false)] {
         let ratios = [median - 0.0001, median, median, median, median + 0.0001];
-        let verdict = judge(&Pairs { ratios: ratios.to_vec(), lost: vec![] }, false);
+        let verdict = judge(&Pairs { ratios: ratios.to_vec(), lost: vec![] }, false, None);
         assert_eq!(matches!(verdict, Verdict::WithinNoise { .. }), noise, "{median}");
     }
 }
@@ -61,7 +61,7 @@ fn four_pairs_are_never_a_verdict() {
     );
     check(&FIVE[..1], &[], false, "portcullis, nginx: no verdict from one valid pair, 5 are needed.");
     for few in 0..5 {
-        let verdict = judge(&Pairs { ratios: vec![9.0; few], lost: vec![] }, false);
+        let verdict = judge(&Pairs { ratios: vec![9.0; few], lost: vec![] }, false, None);
         assert!(matches!(verdict, Verdict::TooFew { .. } | Verdict::Nothing { .. }), "{few}: {verdict:?}");
     }
 }
@@ -106,7 +106,7 @@ fn with_many_pairs_one_that_strays_changes_nothing() {
 
 #[test]
 fn each_measure_has_its_words() {
-    let verdict = judge(&Pairs { ratios: FIVE.to_vec(), lost: vec![] }, false);
+    let verdict = judge(&Pairs { ratios: FIVE.to_vec(), lost: vec![] }, false, None);
     let table = [
         (Measure::P99, "At 99 %, portcullis took 1.12 times (1.08..1.15, 5 pairs) as long as nginx."),
         (
@@ -137,6 +137,33 @@ fn more_answers_and_less_of_all_else_are_better() {
         (Measure::Goodput, Pairs::default(), true, Standing::Open),
     ];
     for (measure, pairs, quick, expected) in table {
-        assert_eq!(standing(measure, &judge(&pairs, quick)), expected, "{measure:?} {pairs:?} {quick}");
+        assert_eq!(standing(measure, &judge(&pairs, quick, None)), expected, "{measure:?} {pairs:?} {quick}");
     }
+}
+
+#[test]
+fn what_says_nothing_of_the_two_is_told_and_favours_nobody() {
+    let (said, few) =
+        ("portcullis served 1.12 times (1.08..1.15, 5 pairs) the requests of nginx.", "1.12 times (one pair)");
+    let [ceiling, warming] =
+        ["this cell cannot tell models apart, both are at the ceiling of its closed loop", "still warming up"];
+    let table = [
+        (FIVE, false, Doubt::WarmingUp, format!("No verdict: {warming}: {said}"), Standing::Open),
+        (FIVE, false, Doubt::Ceiling, format!("No verdict: {ceiling}: {said}"), Standing::Inseparable),
+        (FIVE, true, Doubt::Ceiling, format!("Not a verdict: {ceiling}: {said}"), Standing::Inseparable),
+        (
+            &[1.12],
+            true,
+            Doubt::WarmingUp,
+            format!("Not a verdict: {warming}: portcullis served {few} the requests of nginx."),
+            Standing::Open,
+        ),
+    ];
+    for (ratios, quick, doubt, expected, favoured) in table {
+        let verdict = judge(&Pairs { ratios: ratios.to_vec(), lost: vec![] }, quick, Some(doubt));
+        assert_eq!(sentence(&question(Measure::Goodput), &verdict), expected);
+        assert_eq!(standing(Measure::Goodput, &verdict), favoured, "{expected}");
+    }
+    let few = judge(&Pairs { ratios: vec![1.0; 4], lost: vec![] }, false, Some(Doubt::Ceiling));
+    assert!(matches!(few, Verdict::TooFew { .. }), "{few:?}");
 }
