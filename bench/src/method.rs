@@ -124,8 +124,9 @@ pub(crate) const ANSWERS: &[Answer] = &[
     row(
         "B15",
         "Somebody's defaults against somebody else's.",
-        "Stock and equalised are never mixed; every limit in the path is printed and kept in contestants.csv.",
-        "They stand there as at the first start: each scenario's own threads are in environment.csv, what else it sets is in the cell's name.",
+        "Stock and equalised are never mixed; every limit in the path is printed and kept in contestants.csv, and again with the scenario that \
+         sets it otherwise. Equalised lowers none.",
+        "What a contestant cannot be told stays: Zuul 2's backlog of 128.",
     ),
     row(
         "B16",
@@ -169,7 +170,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
         "B22",
         "Containers hide processors.",
         "Plain processes, with explicit worker counts when equalised; the quota, if any, is recorded.",
-        "",
+        "WebFlux keeps the threads that it has by itself, four at least.",
     ),
     row(
         "B23",
