@@ -12,6 +12,9 @@ use std::net::SocketAddr;
 /// Pings, two a second, after which all that is counted has been told: Hystrix closes a bucket each second.
 const SETTLED: usize = 5;
 
+/// Pings after the first word of a command. Hystrix begins to count its rolling figures when somebody asks for them, a moment later.
+const COUNTING: usize = 2;
+
 /// A command that is not heard of by then will not be; Hystrix's window is half of it.
 const PINGS: usize = 40;
 
@@ -92,7 +95,7 @@ struct Heard<'a> {
 }
 
 impl Heard<'_> {
-    /// Listens until nothing new is said; `and_then` is done when the command is heard of.
+    /// Listens until nothing new is said; `and_then` is done when the command is heard of and counted.
     fn listen(&mut self, events: impl Iterator<Item = String>, and_then: impl FnOnce()) {
         let mut and_then = Some(and_then);
         for event in events {
@@ -103,7 +106,7 @@ impl Heard<'_> {
                 None => (self.pings, self.quiet) = (self.pings + 1, self.quiet + 1),
             }
             self.first.get_or_insert(event);
-            if let Some(and_then) = and_then.take_if(|_| !self.events.is_empty()) {
+            if let Some(and_then) = and_then.take_if(|_| !self.events.is_empty() && self.quiet >= COUNTING) {
                 and_then();
                 self.quiet = 0;
             }
