@@ -294,7 +294,7 @@ fn nothing_of_a_request_shows_in_the_next(container: Container) {
             }
         });
         let setup = Setup::to_service(&origin).container(container).set("server.tomcat.max-threads", "1");
-        let setup = setup.set("zuul.ribbonIsolationStrategy", strategy).set("up.ribbon.ReadTimeout", "100");
+        let setup = setup.set("zuul.ribbonIsolationStrategy", strategy).set("up.ribbon.ReadTimeout", "1500");
         let setup = setup.set("hystrix.threadpool.default.coreSize", "1");
         let setup = setup.set("hystrix.command.up.circuitBreaker.enabled", "false");
         let setup = setup.url_route("dead", "/dead/**", &format!("http://{DEAD}"));

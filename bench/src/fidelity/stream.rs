@@ -189,10 +189,11 @@ mod tests {
         let same = "data: {\"type\":\"C\",\"name\":\"svc\",\"currentTime\":9,\"count\":2}";
         let (one, two) = (event(1), event(2));
         let mut told = vec!["ping: ", one.as_str(), "ping: ", two.as_str()];
-        told.extend(["ping: ", same].repeat(SETTLED + 1));
+        told.extend(["ping: ", same].repeat(COUNTING + SETTLED + 1));
         let mut asked = 0;
         let (heard, taken) = heard("svc", &told, || asked += 1);
-        assert_eq!((asked, taken), (1, 4 + 2 * SETTLED - 1));
+        // Both are reached with a ping, the first of the two that repeat.
+        assert_eq!((asked, taken), (1, 4 + 2 * (COUNTING + SETTLED) - 1));
         let mut aspects = Observation::new();
         heard.tell(&mut aspects);
         assert_eq!(aspects["first event"], "ping: ");
