@@ -80,7 +80,9 @@ const WEBMVC: &[Knob] = &[
         Told::Value("jdk"),
         Told::Value("http-components"),
     ),
-    Knob::new(Stage::Upstream, "-Dhttp.maxConnections", Told::Default("5 a route"), Told::Value("20000")),
+    // Of Apache's pool, for which Spring has no key; the project has these.
+    Knob::new(Stage::Upstream, "peers.max-connections-per-route", Told::Default("5"), Told::Value("20000")),
+    Knob::new(Stage::Upstream, "peers.max-connections", Told::Default("25"), Told::Value("20000")),
     Knob::new(Stage::Timeout, "spring.http.clients.read-timeout", Told::Default("none"), Told::Value("30s")),
 ];
 
