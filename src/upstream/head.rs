@@ -6,6 +6,7 @@
 
 use super::error::Fault;
 use super::framing::{self, RequestFraming};
+use crate::wire::framing::parse_length;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
@@ -71,7 +72,7 @@ pub(super) fn content_length(fields: &HeaderMap) -> Result<Option<u64>, Fault> {
     let mut length = None;
     for line in fields.get_all(CONTENT_LENGTH) {
         for told in line.as_bytes().split(|octet| *octet == b',') {
-            let told = number(told.trim_ascii());
+            let told = parse_length(told.trim_ascii());
             if told.is_none() || length.is_some_and(|length| Some(length) != told) {
                 return Err(Fault::bad_response(format!("Content-Length {line:?} is not one number")));
             }
@@ -79,12 +80,6 @@ pub(super) fn content_length(fields: &HeaderMap) -> Result<Option<u64>, Fault> {
         }
     }
     Ok(length)
-}
-
-fn number(digits: &[u8]) -> Option<u64> {
-    // `parse` takes a sign too.
-    let all_digits = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    all_digits.then(|| std::str::from_utf8(digits).ok()?.parse().ok())?
 }
 
 fn answer(octets: &[u8], head: &httparse::Response<'_, '_>) -> Result<AnswerHead, Fault> {

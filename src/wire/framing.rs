@@ -80,7 +80,8 @@ fn check_codings(head: &RequestHead, has_length: bool) -> Result<(), HeadError> 
     }
 }
 
-fn parse_length(digits: &[u8]) -> Option<u64> {
+/// A number of octets, in digits and nothing else.
+pub(crate) fn parse_length(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }
