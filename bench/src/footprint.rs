@@ -84,6 +84,10 @@ fn download(address: SocketAddr, body: u64, stop: &Stop) -> io::Result<u64> {
             0 => return Ok(body),
             octets => received += octets as u64,
         }
+        // A head is shorter than this.
+        if received > body + piece.len() as u64 {
+            return Err(io::Error::other(format!("more than the {body} octets of the body came down")));
+        }
     }
 }
 

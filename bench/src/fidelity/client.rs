@@ -55,8 +55,9 @@ fn in_line(gateway: SocketAddr, probe: &Probe) -> Vec<Reply> {
 }
 
 pub(super) fn connect(gateway: SocketAddr) -> Option<BufReader<TcpStream>> {
-    let stream = TcpStream::connect(gateway).ok()?;
+    let stream = TcpStream::connect_timeout(&gateway, PATIENCE).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    stream.set_write_timeout(Some(PATIENCE)).ok()?;
     Some(BufReader::new(stream))
 }
 

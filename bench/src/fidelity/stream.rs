@@ -18,6 +18,9 @@ const COUNTING: usize = 2;
 /// A command that is not heard of by then will not be; Hystrix's window is half of it.
 const PINGS: usize = 40;
 
+/// Events after which nobody listens any longer, pings or not.
+const EVENTS: usize = 100_000;
+
 /// Asks for what is counted, and tells what the stream says of it.
 pub(super) fn observe(gateway: SocketAddr, probe: &Probe, listened: &Stream) -> Observation {
     ask(gateway, probe, listened, listened.before);
@@ -98,7 +101,7 @@ impl Heard<'_> {
     /// Listens until nothing new is said; `and_then` is done when the command is heard of and counted.
     fn listen(&mut self, events: impl Iterator<Item = String>, and_then: impl FnOnce()) {
         let mut and_then = Some(and_then);
-        for event in events {
+        for event in events.take(EVENTS) {
             match event.strip_prefix("data: ").map(serde_json::from_str::<Members>) {
                 Some(Ok(members)) => self.note(members),
                 // Told as it is, so that it is seen.
