@@ -1,19 +1,18 @@
 //! HAProxy, its file made from the rows of its limits.
 
-use super::{Contestant, Family, Knob, Launch, Limit, Listening, Stage, Told, free_address, on_path};
-use crate::child::{Running, tied};
+use super::{Contestant, Family, Knob, Launch, Limit, Listening, Stage, Told, command_of, free_address, installed};
+use crate::child::Running;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
 
 pub(super) const HAPROXY: Contestant = Contestant {
     name: "haproxy",
     label: "HAProxy",
     family: Family::Async,
     knobs: &[KNOBS],
-    find: || on_path("haproxy", "haproxy"),
+    find: || installed("haproxy", "haproxy"),
     launch: run,
 };
 
@@ -46,7 +45,7 @@ fn run(launch: &Launch<'_>) -> io::Result<Listening> {
     let address = free_address()?;
     let file = launch.folder()?.join("haproxy.cfg");
     fs::write(&file, configuration(launch, address))?;
-    let mut command = tied(Path::new("haproxy"));
+    let mut command = command_of("haproxy")?;
     command.arg("-db").arg("-f").arg(&file);
     Ok((address, Some(Running::at(command, address, &launch.log_path())?)))
 }

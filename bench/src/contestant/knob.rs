@@ -91,6 +91,14 @@ pub(crate) struct Limit {
     pub(crate) told: bool,
 }
 
+impl Limit {
+    /// `stage: key = value`, marked where the contestant has it by itself.
+    pub(crate) fn line(&self) -> String {
+        let own = if self.told { "" } else { " (its own)" };
+        format!("{}: {} = {}{own}", self.stage, self.key, self.value)
+    }
+}
+
 /// The rows under `setup`; overrides win, and those that no row has come last.
 pub(super) fn limits(knobs: &[&[Knob]], setup: &Setup) -> Vec<Limit> {
     let mut limits: Vec<Limit> = knobs.iter().copied().flatten().flat_map(|knob| rows(knob, setup)).collect();

@@ -2,8 +2,8 @@
 //!
 //! A contestant has two configurations. `stock` is what somebody gets who writes the routes and nothing else; `equalised` raises every limit
 //! in the request's path that could bind and can be told, sets the number of threads, and turns off what may refuse for other reasons than a
-//! limit: the circuit breaker, the least rate of clients. It lowers nothing but a longer time that nobody waits for. What is told to a contestant is made from the same
-//! rows that are printed ([`Knob`]), so that the report can't say something else than the run.
+//! limit: the circuit breaker, the least rate of clients. It lowers nothing but a longer time that nobody waits for. What is told to a
+//! contestant is made from the same rows that are printed ([`Knob`]), so that the report can't say something else than the run.
 //!
 //! ```text
 //! all() -> availability() -> start(&Setup, &Scratch) -> Started { address, process, limits }
@@ -22,6 +22,7 @@ mod zuul1;
 mod zuul2;
 
 use crate::child::{Output, Running, tied};
+use crate::raw;
 pub(crate) use knob::{Knob, Limit, Stage, Told};
 pub(crate) use ours::twin_lacks;
 pub(crate) use scratch::Scratch;
@@ -30,6 +31,7 @@ use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
 /// How its threads are used; what a report groups by.
@@ -60,6 +62,15 @@ pub(crate) enum Configuration {
     Stock,
     /// Nothing in the path that can be told binds but the threads of [`Setup::workers`].
     Equalised,
+}
+
+impl From<raw::Configuration> for Configuration {
+    fn from(noted: raw::Configuration) -> Self {
+        match noted {
+            raw::Configuration::Stock => Self::Stock,
+            raw::Configuration::Equalised => Self::Equalised,
+        }
+    }
 }
 
 /// A service behind the contestants: they pass `/name` and all below it on, the path unchanged, to one of its servers.
@@ -217,15 +228,27 @@ pub(crate) fn free_address() -> io::Result<SocketAddr> {
     Err(io::Error::other("no port from 20000 to 31999 is free"))
 }
 
-/// Ready if a program of this name is on the path.
-fn on_path(program: &str, package: &str) -> Availability {
+/// Where a program of this name is.
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     // Debian keeps servers in /usr/sbin, which is on the path of root alone.
-    let mut folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
-    if folders.any(|folder| folder.join(program).is_file()) {
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
+    folders.map(|folder| folder.join(name)).find(|program| program.is_file())
+}
+
+/// Ready if there is a program of this name.
+fn installed(name: &str, package: &str) -> Availability {
+    if program(name).is_some() {
         return Availability::Ready;
     }
-    Availability::Missing { why: format!("{program} was not found"), how: format!("Debian: apt-get install {package}") }
+    Availability::Missing { why: format!("{name} was not found"), how: format!("Debian: apt-get install {package}") }
+}
+
+/// A command that starts the program, wherever it is.
+fn command_of(name: &str) -> io::Result<Command> {
+    let found =
+        program(name).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{name} was not found")))?;
+    Ok(tied(&found))
 }
 
 /// The backend, in a process of its own.

@@ -1,7 +1,7 @@
 //! nginx, its file made from the rows of its limits.
 
-use super::{Contestant, Family, Knob, Launch, Limit, Listening, Stage, Told, free_address, on_path};
-use crate::child::{Running, tied};
+use super::{Contestant, Family, Knob, Launch, Limit, Listening, Stage, Told, command_of, free_address, installed};
+use crate::child::Running;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
@@ -13,19 +13,20 @@ pub(super) const NGINX: Contestant = Contestant {
     label: "nginx",
     family: Family::Async,
     knobs: &[KNOBS],
-    find: || on_path("nginx", "nginx-light"),
+    find: || installed("nginx", "nginx-light"),
     launch: run,
 };
 
-/// Stock is Debian's nginx.conf and nginx's own defaults: HTTP/1.0 and a new connection for each request.
+/// Stock is Debian's nginx.conf and nginx's own defaults: HTTP/1.0 and a new connection for each request up to nginx 1.29.6. Later ones have
+/// HTTP/1.1 and kept connections by themselves, so these rows are told, not left to it.
 const KNOBS: &[Knob] = &[
     Knob::new(Stage::Backlog, "listen.backlog", Told::Default("511"), Told::Value("10000")),
     Knob::new(Stage::Connections, "worker_connections", Told::Value("768"), Told::Value("30000")),
     Knob::new(Stage::Connections, "worker_rlimit_nofile", Told::Default("as inherited"), Told::Value("65535")),
     Knob::new(Stage::KeepAlive, "keepalive_requests", Told::Default("1000"), Told::Value("1000000000")),
     Knob::new(Stage::Workers, "worker_processes", Told::Value("auto"), Told::Processors),
-    Knob::new(Stage::Upstream, "proxy_http_version", Told::Default("1.0"), Told::Value("1.1")),
-    Knob::new(Stage::Upstream, "proxy_set_header Connection", Told::Default("close"), Told::Value("\"\"")),
+    Knob::new(Stage::Upstream, "proxy_http_version", Told::Value("1.0"), Told::Value("1.1")),
+    Knob::new(Stage::Upstream, "proxy_set_header Connection", Told::Value("close"), Told::Value("\"\"")),
     Knob::new(Stage::Upstream, "upstream.keepalive", Told::Default("0"), Told::Value("1024")),
     Knob::new(Stage::Upstream, "upstream.keepalive_requests", Told::Default("1000"), Told::Value("1000000000")),
     Knob::new(Stage::Timeout, "client_header_timeout", Told::Default("60s"), Told::Default("60s")),
@@ -40,7 +41,7 @@ fn run(launch: &Launch<'_>) -> io::Result<Listening> {
     let folder = launch.folder()?;
     let file = folder.join("nginx.conf");
     fs::write(&file, configuration(launch, &folder, address))?;
-    let mut command = tied(Path::new("nginx"));
+    let mut command = command_of("nginx")?;
     command.arg("-p").arg(&folder).arg("-c").arg(&file).arg("-e").arg(folder.join("error.log"));
     Ok((address, Some(Running::at(command, address, &launch.log_path())?)))
 }

@@ -13,25 +13,24 @@ pub(super) const ALL: &[Contestant] = &[
         label: "Spring Cloud Gateway, WebFlux",
         family: Family::Async,
         knobs: &[WEBFLUX, MEMORY],
-        find: || java::find("gateway-webflux", 17, 25),
-        launch: |launch| run(launch, "gateway-webflux", (17, 25)),
+        find: || java::find("gateway-webflux", "gateway-webflux"),
+        launch: |launch| run(launch, "gateway-webflux"),
     },
     Contestant {
         name: "gateway-webmvc",
         label: "Spring Cloud Gateway, WebMVC",
         family: Family::Blocking,
         knobs: &[PLATFORM, TOMCAT, WEBMVC, MEMORY],
-        find: || java::find("gateway-webmvc", 17, 25),
-        launch: |launch| run(launch, "gateway-webmvc", (17, 25)),
+        find: || java::find("gateway-webmvc", "gateway-webmvc"),
+        launch: |launch| run(launch, "gateway-webmvc"),
     },
     Contestant {
         name: "gateway-webmvc-virtual",
         label: "Spring Cloud Gateway, WebMVC, virtual threads",
         family: Family::Blocking,
         knobs: &[VIRTUAL, TOMCAT, WEBMVC, MEMORY],
-        // Below 21 the key is ignored without a word; below 24 a virtual thread holds its carrier in synchronized blocks.
-        find: || java::find("gateway-webmvc", 25, 25),
-        launch: |launch| run(launch, "gateway-webmvc", (25, 25)),
+        find: || java::find("gateway-webmvc", "gateway-webmvc-virtual"),
+        launch: |launch| run(launch, "gateway-webmvc"),
     },
 ];
 
@@ -114,9 +113,9 @@ const WEBFLUX: &[Knob] = &[
 const IO_WORKERS: Told = Told::Default("one per processor, at least 4");
 
 /// Starts a Spring Cloud Gateway.
-fn run(launch: &Launch<'_>, project: &str, javas: (u32, u32)) -> io::Result<Listening> {
+fn run(launch: &Launch<'_>, project: &str) -> io::Result<Listening> {
     let family = if project == "gateway-webflux" { "webflux" } else { "webmvc" };
-    java::run(launch, project, javas, |address| Ok(vec![java::location(&write_properties(launch, family, address)?)]))
+    java::run(launch, project, |address| Ok(vec![java::location(&write_properties(launch, family, address)?)]))
 }
 
 /// Writes `application.properties`: the address, the routes in the dialect of `routes`, and every limit that is told.

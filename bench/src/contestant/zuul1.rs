@@ -28,14 +28,12 @@ const ZUUL1: Contestant = Contestant {
     label: "",
     family: Family::Blocking,
     knobs: &[],
-    find: || java::find("zuul1", 17, 25),
+    find: || java::find("zuul1", "zuul1"),
     launch: |launch| run(launch, "urls"),
 };
 
 fn run(launch: &Launch<'_>, routes: &str) -> io::Result<Listening> {
-    java::run(launch, "zuul1", (17, 25), |address| {
-        Ok(vec![java::location(&write_properties(launch, routes, address)?)])
-    })
+    java::run(launch, "zuul1", |address| Ok(vec![java::location(&write_properties(launch, routes, address)?)]))
 }
 
 const POOL_GROWTH: &[Knob] = &[Knob::new(

@@ -8,7 +8,7 @@ pub(super) const ZUUL2: Contestant = Contestant {
     label: "Zuul 2",
     family: Family::Async,
     knobs: &[KNOBS, super::spring::MEMORY],
-    find: || java::find("zuul2", 17, 25),
+    find: || java::find("zuul2", "zuul2"),
     launch: run,
 };
 
@@ -34,7 +34,7 @@ const UNBOUNDED: Told = Told::Value("2147483647");
 const PER_PROCESSOR: Told = Told::Default("one per processor");
 
 fn run(launch: &Launch<'_>) -> io::Result<Listening> {
-    java::run(launch, "zuul2", (17, 25), |address| {
+    java::run(launch, "zuul2", |address| {
         let routes = launch.routes().into_iter().map(|route| {
             let servers: Vec<String> = route.servers.iter().map(ToString::to_string).collect();
             format!("{}={}", route.name, servers.join(",")).into()

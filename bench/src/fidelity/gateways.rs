@@ -36,7 +36,7 @@ pub(super) struct Told<'a> {
 
 /// Zuul's jar, and beside it spring-retry.
 pub(super) fn availability() -> Availability {
-    match java::find("zuul1", 17, 25) {
+    match java::find("zuul1", "zuul1") {
         Availability::Ready if !spring_retry().is_file() => Availability::Missing {
             why: format!("{} is missing", spring_retry().display()),
             how: "cargo run --release -p bench -- peers build zuul1 (needs Maven)".into(),
@@ -82,7 +82,7 @@ fn zuul(
     tell: impl Fn(Command, SocketAddr) -> Command,
     scratch: &Scratch,
 ) -> io::Result<(Running, SocketAddr)> {
-    let home: PathBuf = java::java(17, 25).ok_or_else(|| io::Error::other("no fitting Java"))?;
+    let home: PathBuf = java::home("zuul1").ok_or_else(|| io::Error::other("no fitting Java"))?;
     let address = free_address()?;
     let mut command = tied(&home.join("bin/java"));
     // It is asked a few hundred requests: the first compiler does, and starts sooner.

@@ -1,5 +1,6 @@
 //! The machine and what runs on it, as facts beside the results: figures without them mean nothing.
 
+use crate::contestant::{self, java};
 use std::process::Command;
 
 /// Settings of the kernel that a comparison over the loopback can depend on.
@@ -81,7 +82,7 @@ pub(crate) fn version_of(contestant: &str) -> String {
         "direct" => String::new(),
         "nginx" | "haproxy" => version(contestant, "-v"),
         _ if contestant.starts_with("portcullis") || contestant == "twin" => env!("CARGO_PKG_VERSION").into(),
-        _ => original(contestant).unwrap_or_else(|| "not told".into()),
+        _ => original(contestant).map_or("not told".into(), |version| on_java(version, contestant)),
     }
 }
 
@@ -89,6 +90,14 @@ fn original(contestant: &str) -> Option<String> {
     let (_, project, artifacts) = ORIGINALS.iter().find(|(name, ..)| contestant.starts_with(name))?;
     let versions = artifacts.iter().map(|artifact| Some(format!("{artifact} {}", declared(project, artifact)?)));
     versions.collect::<Option<Vec<_>>>().map(|versions| versions.join(", "))
+}
+
+/// With the Java that runs it, which need not be the one on the path.
+fn on_java(version: String, contestant: &str) -> String {
+    match java::home(contestant).and_then(|home| java::release(&home)) {
+        Some(java) => format!("{version}, on Java {java}"),
+        None => version,
+    }
 }
 
 /// The version that a Maven project declares of an artifact.
@@ -100,7 +109,8 @@ fn declared<'a>(project: &'a str, artifact: &str) -> Option<&'a str> {
 
 /// The first line that is not empty of what the program says of itself, on either output.
 fn version(program: &str, flag: &str) -> String {
-    let Ok(output) = Command::new(program).arg(flag).output() else { return "not found".into() };
+    let found = contestant::program(program).unwrap_or_else(|| program.into());
+    let Ok(output) = Command::new(found).arg(flag).output() else { return "not found".into() };
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("says nothing").to_owned()
