@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A request that the client gave up may have reached the others or not, so each side may differ by as many as ended without an answer; a
-//! closed loop that is ended by the clock leaves one request on each connection, as does its warm-up. A report tells how many that are. Anything beyond that is not explained, and voids the run.
+//! closed loop that is ended by the clock leaves one request on each connection, as does its warm-up. A report tells how many that are.
+//! Anything beyond that is not explained, and voids the run.
 
 use super::counters::Gateway;
 use crate::load::Outcome;
@@ -18,7 +19,9 @@ pub(crate) struct Sides<'a> {
     pub(crate) outcome: &'a Outcome,
     /// [`Run::cut_off`](crate::raw::Run::cut_off).
     pub(crate) cut_off: u64,
-    /// `None` for those that do not tell.
+    /// Whether the gateway is one that tells its counters.
+    pub(crate) tells: bool,
+    /// `None` when it did not.
     pub(crate) gateway: Option<&'a Gateway>,
     /// `None` when other load ran at the same time.
     pub(crate) backend: Option<u64>,
@@ -30,6 +33,9 @@ pub(crate) fn reconcile(sides: &Sides<'_>) -> String {
     let mut faults = Vec::new();
     if let Some(scheduled) = sides.outcome.scheduled.filter(|scheduled| *scheduled != counts.total()) {
         faults.push(format!("{scheduled} were scheduled, {} ended", counts.total()));
+    }
+    if sides.tells && sides.gateway.is_none() {
+        faults.push("the gateway did not tell its counters".to_owned());
     }
     let broken = counts.connect_errors + counts.socket_errors + counts.timeouts + sides.cut_off;
     let sent = sides.outcome.sent.unwrap_or(counts.answered() + counts.timeouts + counts.socket_errors);
@@ -71,7 +77,8 @@ mod tests {
     #[track_caller]
     fn check(outcome: &Outcome, cut_off: u64, gateway: Option<(u64, u64)>, backend: Option<u64>, fault: &str) {
         let gateway = gateway.map(|(requests, refusals)| Gateway { requests, refused: refused(refusals) });
-        let said = reconcile(&Sides { outcome, cut_off, gateway: gateway.as_ref(), backend });
+        let tells = gateway.is_some();
+        let said = reconcile(&Sides { outcome, cut_off, tells, gateway: gateway.as_ref(), backend });
         assert!(if fault.is_empty() { said.is_empty() } else { said.contains(fault) }, "{said:?} for {fault:?}");
     }
 
@@ -85,6 +92,12 @@ mod tests {
         check(&outcome(), 0, Some((98, 9)), None, "6 refusals arrived, the gateway counted 9");
         check(&outcome(), 0, None, Some(89), "92 to 98 should have reached the backend, which counted 89");
         check(&outcome(), 0, None, Some(101), "which counted 101");
+    }
+
+    #[test]
+    fn a_gateway_that_tells_its_counters_must() {
+        let sides = Sides { outcome: &outcome(), cut_off: 0, tells: true, gateway: None, backend: Some(92) };
+        assert_eq!(reconcile(&sides), "the gateway did not tell its counters");
     }
 
     #[test]

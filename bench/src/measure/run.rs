@@ -42,6 +42,8 @@ pub(crate) struct Measured {
 
 /// Everything that is looked at before and after.
 struct Look {
+    /// Whether `gateway` should be there.
+    tells: bool,
     contestant: Snapshot,
     backend: Snapshot,
     own_cpu: f64,
@@ -59,6 +61,7 @@ impl Look {
             backend: Snapshot::of(&site.backend_pids),
             own_cpu: own_cpu_seconds(),
             machine: Machine::now(),
+            tells: site.tells,
         })
     }
 }
@@ -148,7 +151,13 @@ fn account(run: Run, proxied: bool, brought: &[Brought<'_>], (before, after): (&
     // The look before is a connection of its own, which was accepted after its counters were taken.
     let connections = after.counted.connections.saturating_sub(before.counted.connections).saturating_sub(1);
     let requests = after.counted.requests.saturating_sub(before.counted.requests);
-    let sides = Sides { outcome: &sum, cut_off: run.cut_off(), gateway: gateway.as_ref(), backend: Some(requests) };
+    let sides = Sides {
+        outcome: &sum,
+        cut_off: run.cut_off(),
+        tells: before.tells,
+        gateway: gateway.as_ref(),
+        backend: Some(requests),
+    };
     Run {
         user_seconds: cost.map(|cost| cost.user_seconds),
         system_seconds: cost.map(|cost| cost.system_seconds),

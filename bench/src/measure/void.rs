@@ -1,8 +1,8 @@
 //! When a run counts for nothing.
 //!
-//! An open-loop run, also one beside parked connections, is void when the client or the backend may have been what was measured: when either had no time to spare, or the client
-//! was late with its own sending. A closed loop takes whatever the processors give, and on shared ones all are always busy: its rows are
-//! capacity probes, called so, and not void for that. Counts that do not add up void every run.
+//! An open-loop run, also one beside parked connections, is void when the client or the backend may have been what was measured: when either
+//! had no time to spare, or the client was late with its own sending. A closed loop takes whatever the processors give, and on shared ones
+//! all are always busy: its rows are capacity probes, called so, and not void for that. Counts that do not add up void every run.
 
 use crate::raw::{Kind, Run};
 

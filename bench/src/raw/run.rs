@@ -27,7 +27,8 @@ pub(crate) struct Run {
     pub(crate) started: String,
     /// How long was measured, without the warm-up.
     pub(crate) seconds: f64,
-    /// How long processor time and switches were counted: longer than [`Run::seconds`] where another load of the cell began earlier.
+    /// How long the loads lasted of which processor time and switches are told: longer than [`Run::seconds`] where another load of the cell
+    /// began earlier. Those of an open loop are counted until its last answer came or was given up, so that a share of this time errs upwards.
     pub(crate) accounted_seconds: f64,
     /// The cell's other load, which ran at the same time; empty when there is none. What processes used and what backend and gateway counted
     /// is of both together, and stands in the row of the cell's own load alone.
@@ -245,6 +246,16 @@ pub(crate) enum Configuration {
     /// Every limit in its path raised to the same values as the others'.
     #[default]
     Equalised,
+}
+
+impl Configuration {
+    /// How it is called in tables, facts and options.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Stock => "stock",
+            Self::Equalised => "equalised",
+        }
+    }
 }
 
 /// How requests are brought.

@@ -66,6 +66,9 @@ fn a_tiny_measurement_leaves_all_its_files() {
     assert!(dir.rows("environment.csv").iter().any(|row| row == "seed,1"));
     let built = format!("revision,{}", env!("BENCH_REVISION"));
     assert!(dir.rows("environment.csv").contains(&built), "{built}");
+    for run in table(&dir, "runs.csv").iter().filter(|run| run["contestant"] == "portcullis") {
+        assert!(!run["sent"].is_empty() && run["gateway_requests"] == run["sent"], "{run:?}");
+    }
     assert!(told(&output).contains("== tail"));
     can_be_told_again(&dir, &told(&output));
 }
