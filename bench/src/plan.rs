@@ -49,38 +49,64 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Every task in its order: by groups with ABBA turns in each, or, where time is short, by contestants, so that one process serves as much
-/// as it can.
+/// Every task in its order: scenario by scenario, round by round; or, where time is short, by contestants, so that one process serves as
+/// much as it can.
 pub(crate) fn tasks<'a>(
     scenarios: &'a [Scenario],
     contestants: &[&'static str],
     configuration: Option<Configuration>,
     effort: &Effort,
 ) -> Vec<Task<'a>> {
+    let of = |scenario: &'a Scenario| of_scenario(scenario, contestants, configuration, effort);
+    let tasks = scenarios.iter().flat_map(of).collect();
+    if effort.quick { gathered(tasks, scenarios, contestants) } else { tasks }
+}
+
+/// Cells that a process plays, and with which limits.
+type Part<'a> = (&'a Group, Configuration, &'a [Cell]);
+
+/// Each round has all parts, backwards in even ones, with its contestants in ABBA turns: also those who are compared across groups (nginx's
+/// numbers of workers, no proxy beside stock limits) meet in the same round.
+fn of_scenario<'a>(
+    scenario: &'a Scenario,
+    contestants: &[&'static str],
+    configuration: Option<Configuration>,
+    effort: &Effort,
+) -> Vec<Task<'a>> {
+    let parts = parts(scenario, configuration, effort);
+    let takes_part = |name: &&'static str| scenario.contestants.is_empty() || scenario.contestants.contains(name);
+    let most = parts.iter().map(|(group, ..)| rounds(group, effort)).max().unwrap_or(0);
     let mut tasks = Vec::new();
-    for scenario in scenarios {
-        for group in &scenario.groups {
-            let takes_part = |name: &&&'static str| {
-                group.has(name) && (scenario.contestants.is_empty() || scenario.contestants.contains(name))
+    for round in 1..=most {
+        for (group, wanted, cells) in turns(parts.len(), round).into_iter().map(|turn| parts[turn]) {
+            let is_party = |name: &&'static str| takes_part(name) && group.has(name);
+            let parties: Vec<&'static str> = contestants.iter().copied().filter(is_party).collect();
+            let task = |(contestant, position)| Task {
+                scenario,
+                group,
+                cells,
+                contestant,
+                configuration: wanted,
+                round,
+                position,
             };
-            let parties: Vec<&'static str> = contestants.iter().filter(takes_part).copied().collect();
-            for wanted in group.configurations.iter().filter(|it| configuration.is_none_or(|only| only == **it)) {
-                for cells in together(group, effort) {
-                    let task = |contestant, round, position| Task {
-                        scenario,
-                        group,
-                        cells,
-                        contestant,
-                        configuration: *wanted,
-                        round,
-                        position,
-                    };
-                    tasks.extend(in_turns(&parties, *wanted, rounds(group, effort), task));
-                }
+            if round <= rounds(group, effort) {
+                tasks.extend(in_turns(&parties, wanted, round).into_iter().zip(1..).map(task));
             }
         }
     }
-    if effort.quick { gathered(tasks, contestants) } else { tasks }
+    tasks
+}
+
+/// In the scenario's own order.
+fn parts<'a>(scenario: &'a Scenario, configuration: Option<Configuration>, effort: &Effort) -> Vec<Part<'a>> {
+    let mut parts = Vec::new();
+    for group in &scenario.groups {
+        for wanted in group.configurations.iter().filter(|it| configuration.is_none_or(|only| only == **it)) {
+            parts.extend(together(group, effort).into_iter().map(|cells| (group, *wanted, cells)));
+        }
+    }
+    parts
 }
 
 /// The group's cells, in parts that have a process of their own.
@@ -94,28 +120,18 @@ fn rounds(group: &Group, effort: &Effort) -> u32 {
     own.unwrap_or(effort.rounds())
 }
 
-fn in_turns<'a>(
-    parties: &[&'static str],
-    configuration: Configuration,
-    rounds: u32,
-    task: impl Fn(&'static str, u32, u32) -> Task<'a>,
-) -> Vec<Task<'a>> {
-    let mut tasks = Vec::new();
-    for round in 1..=rounds {
-        let order = turns(parties.len(), round).into_iter().map(|turn| parties[turn]);
-        // Without a proxy there are no limits to choose.
-        let order = order.filter(|name| *name != "direct" || configuration == Configuration::Equalised);
-        tasks.extend(order.zip(1..).map(|(contestant, position)| task(contestant, round, position)));
-    }
-    tasks
+fn in_turns(parties: &[&'static str], configuration: Configuration, round: u32) -> Vec<&'static str> {
+    let order = turns(parties.len(), round).into_iter().map(|turn| parties[turn]);
+    // Without a proxy there are no limits to choose.
+    order.filter(|name| *name != "direct" || configuration == Configuration::Equalised).collect()
 }
 
-/// The same tasks, those that can share a process behind each other; in even rounds contestants, and tasks of one process, backwards.
-fn gathered<'a>(tasks: Vec<Task<'a>>, contestants: &[&'static str]) -> Vec<Task<'a>> {
+/// The same tasks, those that can share a process behind each other; in even rounds contestants and scenarios too go backwards.
+fn gathered<'a>(tasks: Vec<Task<'a>>, scenarios: &[Scenario], contestants: &[&'static str]) -> Vec<Task<'a>> {
     let backwards = |round: u32, at: usize, of: usize| if round % 2 == 1 { at } else { of - at };
-    let count = tasks.len();
     let rank = |(n, task): &(usize, Task<'_>)| {
         let contestant = contestants.iter().position(|name| *name == task.contestant).unwrap_or_default();
+        let scenario = scenarios.iter().position(|it| it.name == task.scenario.name).unwrap_or_default();
         (
             task.round,
             backwards(task.round, contestant, contestants.len()),
@@ -124,7 +140,8 @@ fn gathered<'a>(tasks: Vec<Task<'a>>, contestants: &[&'static str]) -> Vec<Task<
             task.group.services.len(),
             task.group.fresh,
             task.group.overrides.clone(),
-            backwards(task.round, *n, count),
+            backwards(task.round, scenario, scenarios.len()),
+            *n,
         )
     };
     let mut numbered: Vec<(usize, Task<'a>)> = tasks.into_iter().enumerate().collect();

@@ -85,8 +85,8 @@ fn rounds_go_forwards_and_backwards() {
         .collect();
     let forwards = [("nginx", 1, 1), ("portcullis", 1, 2), ("twin", 1, 3)];
     let backwards = [("twin", 2, 1), ("portcullis", 2, 2), ("nginx", 2, 3)];
-    // Each of its two cells in both rounds.
-    assert_eq!(order, [forwards, backwards, forwards, backwards].concat());
+    // Both of its cells in each round.
+    assert_eq!(order, [forwards, forwards, backwards, backwards].concat());
 }
 
 #[test]
@@ -100,7 +100,11 @@ fn cells_of_one_process_go_backwards_in_even_rounds_but_for_sequences() {
     };
     let core = turns("core");
     assert_eq!(core[0], (1, vec!["static c10", "static c200", "static c1000"]));
-    assert_eq!(core[1], (2, vec!["static c1000", "static c200", "static c10"]));
+    assert_eq!(
+        core.last(),
+        Some(&(2, vec!["static c1000", "static c200", "static c10"])),
+        "the first group comes last"
+    );
     let seed0 = turns("seed0");
     assert_eq!((seed0.len(), &seed0[0].1), (2, &seed0[1].1), "the later find the process warm");
 }
@@ -186,6 +190,52 @@ fn core_has_few_connections_of_everybody_and_the_steps_between_of_some() {
             assert!(between.iter().all(|cell| has(contestant, cell) == is_drawn), "{contestant}");
         }
     }
+}
+
+#[test]
+fn those_who_are_compared_across_groups_meet_in_the_same_round() {
+    let effort = Effort { rounds: Some(3), ..Effort::ALL };
+    let scenarios: Vec<Scenario> = scenario::all(&effort).into_iter().filter(|it| it.name == "seed3").collect();
+    let tasks = tasks(&scenarios, &everybody(), None, &effort);
+    let rounds: Vec<u32> = tasks.iter().map(|task| task.round).collect();
+    assert!(rounds.is_sorted() && rounds.ends_with(&[3]), "{rounds:?}");
+    let cells = |round| tasks.iter().filter(move |it| it.round == round).map(|it| &it.cells[0].name);
+    let (first, second): (Vec<_>, Vec<_>) = (cells(1).collect(), cells(2).collect());
+    assert_eq!(first, second.into_iter().rev().collect::<Vec<_>>());
+}
+
+/// The tasks of a narrow measurement to which they were invited by name.
+fn invited(
+    scenario: &str,
+    names: &[&'static str],
+    configuration: Option<Configuration>,
+) -> Vec<(String, Configuration)> {
+    let effort = Effort { narrow: true, rounds: Some(1), ..Effort::ALL };
+    let mut scenarios: Vec<Scenario> = scenario::all(&effort).into_iter().filter(|it| it.name == scenario).collect();
+    scenarios.iter_mut().for_each(|it| it.invite(names, configuration));
+    let tasks = tasks(&scenarios, names, configuration, &effort);
+    tasks.iter().map(|task| (format!("{}: {}", task.contestant, task.cells[0].name), task.configuration)).collect()
+}
+
+#[test]
+fn whoever_is_named_takes_part_where_nothing_particular_is_told_to_others() {
+    for scenario in scenario::all(&Effort::ALL).into_iter().map(|it| it.name) {
+        for name in everybody() {
+            assert!(!invited(scenario, &[name], None).is_empty(), "{name} in {scenario}");
+        }
+    }
+    assert_eq!(invited("seed3", &["haproxy"], None), [("haproxy: gateway".into(), Configuration::Equalised)]);
+    assert!(invited("seed3", &["nginx"], None).iter().all(|(cell, _)| cell.starts_with("nginx: nginx,")));
+}
+
+#[test]
+fn a_configuration_that_a_scenario_does_not_have_is_played_when_it_is_chosen() {
+    let stock = Some(Configuration::Stock);
+    assert!(invited("core", &["zuul2"], stock).iter().all(|(_, it)| *it == Configuration::Stock));
+    assert_eq!(invited("core", &["zuul2"], stock).len(), 5);
+    // It has one cell for each.
+    assert_eq!(invited("overload", &["zuul2"], stock).len(), 1);
+    assert!(invited("core", &["direct"], stock).is_empty(), "no proxy has no limits");
 }
 
 #[test]

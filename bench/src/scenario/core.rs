@@ -1,6 +1,6 @@
 //! The first look at everybody: empty answers and 50 ms, few connections and many.
 
-use super::{Cell, EVERYONE, Effort, Group, Load, NARROW, Scenario, Target};
+use super::{Cell, Effort, Group, Load, NARROW, Scenario, Target};
 
 /// Threads of blocking contestants where nothing waits: Tomcat's default.
 const FEW: usize = 200;
@@ -19,12 +19,12 @@ pub(super) fn core(effort: &Effort) -> Scenario {
     Scenario {
         name: "core",
         about: "capacity probes: everybody, empty and 50 ms, few and many connections",
-        contestants: EVERYONE,
+        contestants: Vec::new(),
         groups: vec![
             Group::new(FEW, at_once.into()),
             Group::new(MANY, [200, 1000].map(delayed(2.0)).into()),
             // The steps between, for those whose curve is drawn in a glance too.
-            Group { only: NARROW, ..Group::new(MANY, [100, 250, 500].map(delayed(1.0)).into()) },
+            Group { only: NARROW.into(), ..Group::new(MANY, [100, 250, 500].map(delayed(1.0)).into()) },
         ],
     }
 }

@@ -85,7 +85,11 @@ pub(super) fn isolation(effort: &Effort) -> Scenario {
         name: "isolation",
         about: "one slow service beside a fast one: whether the slow one's requests take the fast one's threads",
         contestants: parties(effort),
-        groups: vec![Group { configurations: BOTH, services: &["product", "slow"], ..Group::new(THREADS, cells) }],
+        groups: vec![Group {
+            configurations: BOTH.into(),
+            services: &["product", "slow"],
+            ..Group::new(THREADS, cells)
+        }],
     }
 }
 
@@ -152,7 +156,7 @@ pub(super) fn overload(effort: &Effort) -> Scenario {
     };
     let mut groups = vec![Group::new(THREADS, vec![cell(THREADS)])];
     if !effort.quick {
-        groups.insert(0, Group { configurations: STOCK, ..Group::new(THREADS, vec![cell(PERMITS)]) });
+        groups.insert(0, Group { configurations: STOCK.into(), ..Group::new(THREADS, vec![cell(PERMITS)]) });
     }
     Scenario {
         name: "overload",

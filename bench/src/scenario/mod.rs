@@ -28,11 +28,27 @@ use crate::raw::Configuration;
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    pub(crate) contestants: &'static [&'static str],
+    /// Who takes part; everybody when empty.
+    pub(crate) contestants: Vec<&'static str>,
     pub(crate) groups: Vec<Group>,
 }
 
 impl Scenario {
+    /// Whoever was named takes part where nothing particular is told to the scenario's own, and a configuration that was chosen is played by
+    /// all groups where none has it: what somebody asks for by name is measured.
+    pub(crate) fn invite(&mut self, named: &[&'static str], configuration: Option<Configuration>) {
+        if !self.contestants.is_empty() {
+            let guests: Vec<&str> = named.iter().copied().filter(|name| !self.contestants.contains(name)).collect();
+            self.contestants.extend(&guests);
+            let for_some = |group: &&mut Group| !group.only.is_empty() && group.overrides.is_empty();
+            self.groups.iter_mut().filter(for_some).for_each(|group| group.only.extend(&guests));
+        }
+        let Some(chosen) = configuration else { return };
+        if !self.groups.iter().any(|group| group.configurations.contains(&chosen)) {
+            self.groups.iter_mut().for_each(|group| group.configurations = vec![chosen]);
+        }
+    }
+
     /// How many threads blocking contestants have when equalised: one number, or several where groups differ.
     pub(crate) fn workers(&self) -> String {
         let mut workers: Vec<usize> = self.groups.iter().map(|group| group.workers).collect();
@@ -47,9 +63,9 @@ impl Scenario {
 pub(crate) struct Group {
     /// Threads of blocking contestants, when equalised.
     pub(crate) workers: usize,
-    pub(crate) configurations: &'static [Configuration],
+    pub(crate) configurations: Vec<Configuration>,
     /// Only these of the scenario's contestants; all when empty.
-    pub(crate) only: &'static [&'static str],
+    pub(crate) only: Vec<&'static str>,
     /// Keys that these contestants are told besides.
     pub(crate) overrides: Vec<(String, String)>,
     /// Services that the contestants lead to, all served by the one backend.
@@ -68,8 +84,8 @@ impl Group {
     fn new(workers: usize, cells: Vec<Cell>) -> Self {
         Self {
             workers,
-            configurations: EQUALISED,
-            only: &[],
+            configurations: EQUALISED.into(),
+            only: Vec::new(),
             overrides: Vec::new(),
             services: &["product"],
             sequence: false,
@@ -89,9 +105,6 @@ const EQUALISED: &[Configuration] = &[Configuration::Equalised];
 const BOTH: &[Configuration] = &[Configuration::Stock, Configuration::Equalised];
 const STOCK: &[Configuration] = BOTH.split_at(1).0;
 
-/// Every contestant that there is.
-const EVERYONE: &[&str] = &[];
-
 /// Who takes part in all but `core` for a verdict: those below, and the Java originals that the published comparisons were about.
 const ORIGINALS: &[&str] = &["direct", "nginx", "portcullis", "twin", "zuul1", "gateway-webflux"];
 
@@ -102,11 +115,12 @@ const NARROW: &[&str] = ORIGINALS.split_at(4).0;
 const QUICK: &[&str] = NARROW.split_at(1).1;
 
 /// Who takes part in all but `core`; `seed3` adds to them.
-fn parties(effort: &Effort) -> &'static [&'static str] {
-    match effort.is_narrow() {
+fn parties(effort: &Effort) -> Vec<&'static str> {
+    let parties = match effort.is_narrow() {
         true => effort.choose(QUICK, NARROW),
         false => ORIGINALS,
-    }
+    };
+    parties.into()
 }
 
 type Maker = fn(&Effort) -> Scenario;

@@ -48,7 +48,7 @@ pub(super) fn seed1(effort: &Effort) -> Scenario {
         name: "seed1",
         about: "100 to 1000 connections, empty and 50 ms; stock is the author's default, equalised the optimised one",
         contestants: parties(effort),
-        groups: vec![Group { configurations: BOTH, ..Group::new(1200, cells) }],
+        groups: vec![Group { configurations: BOTH.into(), ..Group::new(1200, cells) }],
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn seed2(effort: &Effort) -> Scenario {
         about: "ab -c 10 and -c 50: HTTP/1.0, a connection for each request, 200 ms upstream",
         contestants: parties(effort),
         groups: vec![Group {
-            configurations: effort.choose(EQUALISED, BOTH),
+            configurations: effort.choose(EQUALISED, BOTH).into(),
             ..Group::new(TOMCAT, vec![cell(10), cell(50)])
         }],
     }
@@ -82,19 +82,16 @@ pub(super) fn seed3(effort: &Effort) -> Scenario {
     for workers in workers() {
         let group = Group::new(TOMCAT, vec![cell(format!("nginx, {workers} workers"), Target::LIST)]);
         groups.push(Group {
-            only: &["nginx"],
+            only: vec!["nginx"],
             overrides: told(&[("worker_processes", &workers.to_string())]),
             ..group
         });
     }
-    groups.push(Group {
-        only: &["portcullis", "twin", "zuul1"],
-        ..Group::new(TOMCAT, vec![cell("gateway".into(), Target::LIST)])
-    });
+    groups.push(Group { only: GATEWAYS.into(), ..Group::new(TOMCAT, vec![cell("gateway".into(), Target::LIST)]) });
     for permits in ["100", "5000"] {
         let group = Group::new(TOMCAT, vec![cell(format!("semaphore {permits}"), Target::after(50))]);
         let overrides = told(&[("zuul.semaphore.max-semaphores", permits)]);
-        groups.push(Group { only: &["portcullis", "twin", "zuul1"], overrides, ..group });
+        groups.push(Group { only: GATEWAYS.into(), overrides, ..group });
     }
     for (core_size, queue) in [("10", "-1"), ("100", "-1"), ("100", "5000")] {
         let name = format!("THREAD, coreSize {core_size}, maxQueueSize {queue}");
@@ -104,12 +101,12 @@ pub(super) fn seed3(effort: &Effort) -> Scenario {
             ("hystrix.threadpool.product.queueSizeRejectionThreshold", "5000"),
         ]);
         let group = Group::new(TOMCAT, vec![cell(name, Target::after(50))]);
-        groups.push(Group { only: &["portcullis-thread", "zuul1-thread"], overrides, ..group });
+        groups.push(Group { only: vec!["portcullis-thread", "zuul1-thread"], overrides, ..group });
     }
     Scenario {
         name: "seed3",
         about: "nginx with 1 to n workers against the gateway, and what its semaphore and its pool let through at c200; wrk instead of its author's JMeter",
-        contestants: if effort.is_narrow() { OURS_AND_NGINX } else { AND_ZUUL },
+        contestants: if effort.is_narrow() { OURS_AND_NGINX } else { AND_ZUUL }.into(),
         groups,
     }
 }
@@ -117,6 +114,9 @@ pub(super) fn seed3(effort: &Effort) -> Scenario {
 /// Who takes part in the fourth, in a glance or a narrow measurement, and else.
 const OURS_AND_NGINX: &[&str] = AND_ZUUL.split_at(4).0;
 const AND_ZUUL: &[&str] = &["nginx", "portcullis", "portcullis-thread", "twin", "zuul1", "zuul1-thread"];
+
+/// Those of them with a semaphore.
+const GATEWAYS: &[&str] = &["portcullis", "twin", "zuul1"];
 
 /// 1, 2, 4 and so on, up to the number of processors.
 fn workers() -> Vec<usize> {

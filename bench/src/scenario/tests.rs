@@ -20,7 +20,7 @@ fn every_scenario_is_there_by_name() {
 #[test]
 fn contestants_that_are_named_exist() {
     for scenario in both().iter().flatten() {
-        let groups = scenario.groups.iter().flat_map(|group| group.only);
+        let groups = scenario.groups.iter().flat_map(|group| &group.only);
         for name in scenario.contestants.iter().chain(groups) {
             assert!(contestant::named(name).is_some(), "{name} in {}", scenario.name);
         }
