@@ -3,7 +3,7 @@
 use crate::contestant::{self, Availability};
 use crate::footprint;
 use crate::plan::{durations, in_words, tasks};
-use crate::raw::{Configuration, Data, Participant, Results};
+use crate::raw::{self, Configuration, Data, Part, Participant, Results};
 use crate::scenario::{self, Effort, Scenario};
 use crate::session::Session;
 use crate::stop::Stop;
@@ -20,10 +20,10 @@ pub(crate) struct Options {
     /// Only these scenarios: core, seed0 to seed3, sweep, idle, isolation, tail, bodies, overload; in `quick` footprint too.
     #[arg(long, value_delimiter = ',')]
     scenario: Vec<String>,
-    /// Only these contestants; `bench peers list` names them.
+    /// Only these contestants, also in scenarios that have them not by themselves; `bench peers list` names them.
     #[arg(long, value_delimiter = ',')]
     contestant: Vec<String>,
-    /// Only this configuration.
+    /// Only this configuration, also of scenarios that are equalised by themselves.
     #[arg(long)]
     configuration: Option<Configuration>,
     /// The length of each cell instead of its own; wrk takes whole seconds, 1 at least. `overload` and `isolation` keep a least length, and
@@ -84,6 +84,14 @@ pub(crate) fn all(options: &Options) -> io::Result<()> {
     compare(options, &options.effort(Effort::ALL), &Stop::on_signals()?)
 }
 
+/// What was measured in parts, as one.
+pub(crate) fn join(parts: &[PathBuf], into: &Path) -> io::Result<()> {
+    let read = |dir: &PathBuf| Ok(Part { name: dir.display().to_string(), data: Data::read(dir)? });
+    let parts = parts.iter().map(read).collect::<io::Result<Vec<Part>>>()?;
+    raw::join(&parts).map_err(io::Error::other)?.write(into)?;
+    crate::report::run(into)
+}
+
 impl Options {
     fn effort(&self, base: Effort) -> Effort {
         let Self { seconds, rounds, warm_up, window, narrow, shared, seed, .. } = *self;
@@ -102,12 +110,17 @@ fn compare(options: &Options, effort: &Effort, stop: &Stop) -> io::Result<()> {
         scenarios.iter_mut().flat_map(|it| &mut it.groups).for_each(|group| group.workers = workers.into());
     }
     let (contestants, missing) = contestants(&options.contestant)?;
+    let named: &[&str] = if options.contestant.is_empty() { &[] } else { &contestants };
+    scenarios.iter_mut().for_each(|scenario| scenario.invite(named, options.configuration));
     let tasks = tasks(&scenarios, &contestants, options.configuration, effort);
     let planned: Duration = durations(&tasks, effort).iter().sum();
     for scenario in &scenarios {
         say(&format!("{:<10} {}", scenario.name, scenario.about));
     }
     missing.iter().for_each(|it| say(&format!("{} is missing: {}", it.contestant, it.missing)));
+    if tasks.is_empty() && missing.is_empty() {
+        return Err(io::Error::other("nothing to measure: nobody who was chosen has a part in what was chosen"));
+    }
     let rounds = effort.rounds();
     say(&format!("contestants: {}\n{rounds} rounds, at most about {}", contestants.join(", "), in_words(planned)));
     if options.plan {

@@ -50,6 +50,15 @@ enum Command {
         /// A directory of bench/results.
         dir: std::path::PathBuf,
     },
+    /// Makes one of results that were measured in parts, each of other scenarios, and tells them: all of one revision, machine and seed.
+    Join {
+        /// A directory that is not there yet.
+        #[arg(long)]
+        into: std::path::PathBuf,
+        /// Directories of bench/results, in the order in which their scenarios are told.
+        #[arg(required = true, num_args = 2..)]
+        parts: Vec<std::path::PathBuf>,
+    },
     /// How the kit answers the 28 ways in which such comparisons have gone wrong.
     Method,
     /// Who can take part, and with which limits; and building the Java originals.
@@ -102,6 +111,7 @@ pub fn main() -> ExitCode {
         Command::Quick(options) => comparison::quick(&options),
         Command::All(options) => comparison::all(&options),
         Command::Report { dir } => report::run(&dir),
+        Command::Join { into, parts } => comparison::join(&parts, &into),
         Command::Method => method::print(),
         Command::Parity => parity::run(),
         Command::Backend { delay_ms, seed } => backend::serve(std::time::Duration::from_millis(delay_ms), seed),

@@ -125,7 +125,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
         "B15",
         "Somebody's defaults against somebody else's.",
         "Stock and equalised are never mixed; every limit in the path is printed and kept in contestants.csv, and again with the scenario that \
-         sets it otherwise. Equalised lowers none.",
+         sets it otherwise. Equalised lowers none but a time that nobody here waits for.",
         "What a contestant cannot be told stays: Zuul 2's backlog of 128.",
     ),
     row(

@@ -31,7 +31,7 @@ pub(crate) struct Session<'a> {
     progress: ProgressBar,
     live: Option<Live<'a>>,
     /// Which limits of whom are noted already.
-    noted: HashMap<(&'static str, Configuration), HashSet<String>>,
+    noted: HashMap<(&'static str, Configuration), note::Noted>,
     /// Before which scenarios the pair was compared.
     compared: HashSet<&'static str>,
     /// What the twin does not have, as far as it is noted.
@@ -93,7 +93,10 @@ impl<'a> Session<'a> {
     /// One group of cells; a contestant that does not start is a row that says so.
     fn task(&mut self, task: &Task<'a>) -> io::Result<()> {
         let reusable = self.effort.quick && self.live.as_ref().is_some_and(|live| live.task.shares_process_with(task));
-        if !reusable {
+        if let Some(live) = self.live.as_ref().filter(|_| reusable) {
+            let limits = live.started.limits.clone();
+            self.note(task, &limits, None)?;
+        } else {
             self.live = None;
             self.compare_pair(task)?;
             match self.start(task) {
@@ -101,7 +104,7 @@ impl<'a> Session<'a> {
                 Err(error) => {
                     self.stop.check()?;
                     self.say(&format!("{}, {:?}: {error}", task.contestant, task.configuration));
-                    return self.note(task, &[], &error.to_string(), None);
+                    return self.note_missing(task, &error.to_string());
                 }
             }
         }
@@ -114,7 +117,7 @@ impl<'a> Session<'a> {
         let setup = setup(task, backend_address, self.peers.recorder());
         let started = contestant.start(&setup, &self.scratch)?;
         let parity = self.look_at(task, &setup, started.address)?;
-        self.note(task, &started.limits, "", parity)?;
+        self.note(task, &started.limits, parity)?;
         Ok(Live { task: *task, started, backend, backend_address, is_warm: false })
     }
 
@@ -167,10 +170,7 @@ fn setup(task: &Task<'_>, backend: SocketAddr, recorder: SocketAddr) -> Setup {
     Setup {
         routes: task.group.services.iter().map(route).collect(),
         workers: task.group.workers,
-        configuration: match task.configuration {
-            Configuration::Stock => contestant::Configuration::Stock,
-            Configuration::Equalised => contestant::Configuration::Equalised,
-        },
+        configuration: task.configuration.into(),
         recorder: Some(recorder),
         overrides,
     }

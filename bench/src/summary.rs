@@ -14,20 +14,13 @@ pub(crate) fn line(run: &Run) -> String {
         run.scenario,
         run.cell,
         run.contestant,
-        word(run.configuration),
+        run.configuration.word(),
         run.goodput,
         number(run.p50_ms, 2),
         number(run.p99(), 2),
         run.answered(),
         run.failed(),
     )
-}
-
-fn word(configuration: Configuration) -> &'static str {
-    match configuration {
-        Configuration::Stock => "stock",
-        Configuration::Equalised => "equalised",
-    }
 }
 
 fn number(value: Option<f64>, digits: usize) -> String {
@@ -70,7 +63,7 @@ const HEAD: &str = "contestant                runs  good/s  spread   p50 ms   p9
 
 fn table((_, cell, configuration): &Key<'_>, runs: &[&Run]) -> Vec<String> {
     let title = if runs[0].kind == Kind::Closed { "  (closed loop: a capacity probe)" } else { "" };
-    let mut lines = vec![format!("-- {cell}, {}{title}", word(*configuration))];
+    let mut lines = vec![format!("-- {cell}, {}{title}", configuration.word())];
     let mut contestants: Vec<&str> = Vec::new();
     for run in runs {
         if !contestants.contains(&run.contestant.as_str()) {

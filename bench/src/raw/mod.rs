@@ -8,11 +8,13 @@
 //!                      environment.csv   kernel, processor, versions, limits, seeds of randomness
 //! ```
 
+mod join;
 mod run;
 mod tally;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use join::{Part, join};
 pub(crate) use run::{Configuration, Kind, Run};
 pub(crate) use tally::Tally;
 
@@ -101,6 +103,18 @@ impl Data {
             participants: read(&dir.join(CONTESTANTS))?,
             environment: read(&dir.join(ENVIRONMENT))?,
         })
+    }
+
+    /// Writes all of it as a measurement would; runs are numbered from 1 in their order.
+    pub(crate) fn write(&self, dir: &Path) -> io::Result<()> {
+        let mut results = Results::create(dir)?;
+        for run in &self.runs {
+            let latencies = self.latencies.iter().filter(|latency| latency.run == run.id).cloned().collect();
+            let windows = self.windows.iter().filter(|window| window.run == run.id).cloned().collect();
+            results.keep(run.clone(), latencies, windows)?;
+        }
+        self.participants.iter().try_for_each(|it| results.participant(it.clone()))?;
+        self.environment.iter().try_for_each(|it| results.fact(&it.key, &it.value))
     }
 
     /// The value of `key` in the environment.

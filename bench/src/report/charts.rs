@@ -5,7 +5,7 @@ use super::pairs::{Cell, label, place};
 use super::plot::{Axis, Guide, Plot, Scale, Series};
 use super::warmth::Warmth;
 use crate::measure::statistics::Summary;
-use crate::raw::{Configuration, Data, Kind, Latency, Run};
+use crate::raw::{Data, Kind, Latency, Run};
 use std::collections::HashMap;
 
 mod crossover;
@@ -13,14 +13,6 @@ mod time;
 
 pub(crate) use crossover::crossover;
 pub(crate) use time::{TwoSides, over_time};
-
-/// How a configuration is called.
-pub(crate) fn word(configuration: Configuration) -> &'static str {
-    match configuration {
-        Configuration::Stock => "stock",
-        Configuration::Equalised => "equalised",
-    }
-}
 
 /// The points of each run's distribution.
 pub(crate) struct Curves<'a>(HashMap<u32, Vec<&'a Latency>>);
@@ -81,10 +73,10 @@ pub(crate) fn latencies(scenario: &str, cell: &Cell<'_>, curves: &Curves<'_>) ->
         Kind::Closed => {
             ("sent", "Closed loop: what would have been sent during a pause is missing, so the tail is too good")
         }
-        _ => ("due", "Open loop: time in a queue counts, and a request without an answer counts as its time limit"),
+        _ => ("due", "Open loop: time in a queue counts, and a request that was given up counts as its time limit"),
     };
     let y = Axis::new(format!("latency from when a request was {from}, ms"), Scale::Log);
-    let title = format!("Latency: {scenario}, {}, {}", cell.name, word(cell.configuration));
+    let title = format!("Latency: {scenario}, {}, {}", cell.name, cell.configuration.word());
     let note = format!("{load}. At each percentile the median of the valid rounds; {}{}", rounds(cell), early(cell));
     Plot { series: series(cell, |runs| curves.median(runs)), note, ..Plot::new(title, x, y) }
 }
@@ -170,7 +162,7 @@ fn alike<'c, 'a>(
     let mut groups: Vec<(String, Vec<&Cell<'_>>)> = Vec::new();
     for cell in cells {
         let Some(run) = cell.runs.first() else { continue };
-        let common = format!("{}, {}", common(run), word(cell.configuration));
+        let common = format!("{}, {}", common(run), cell.configuration.word());
         match groups.iter_mut().find(|(known, _)| *known == common) {
             Some((_, group)) => group.push(cell),
             None => groups.push((common, vec![cell])),

@@ -142,7 +142,7 @@ pub(crate) enum Measure {
     P99,
     /// Processor seconds for a thousand answers.
     Processor,
-    /// Resident memory at the end.
+    /// Memory at the end, shared pages divided (PSS).
     Memory,
     /// The most threads.
     Threads,

@@ -132,6 +132,10 @@ fn differences_stand_beside_the_verdict() {
         &text,
         "| nginx, equalised, beside portcullis | not like for like: 2 kinds of differences in 23 requests;",
     );
+    let later = Fact { key: "parity of nginx, equalised, in sweep".into(), value: kinds.into() };
+    data.environment.push(later);
+    assert_says(&pages(&data).0, "nginx, in sweep: 2 kinds of differences in 23 requests, the first: GET: answer: a.");
+    data.environment.pop();
     let alike = "like for like in 23 requests";
     data.participants.iter_mut().filter(|it| it.contestant == "nginx").for_each(|it| it.parity = alike.into());
     let text = pages(&data).0;
@@ -291,7 +295,7 @@ fn the_limits_of_both_configurations_stand_side_by_side() {
 #[test]
 fn results_are_told_again_over_an_older_report() {
     let dir = Dir::new("again");
-    synthetic::keep(&measurement(), &dir.0);
+    measurement().write(&dir.0).expect("written");
     write(&dir.0).expect("written");
     std::fs::write(dir.0.join(PLOTS).join("of-an-older-report.svg"), "").expect("written");
     let pages = write(&dir.0).expect("written again");
@@ -316,6 +320,30 @@ fn results_are_told_again_over_an_older_report() {
     }
 }
 
+#[test]
+fn what_was_measured_in_parts_is_told_as_one() {
+    let dir = Dir::new("parts");
+    let whole = measurement();
+    let part = |name: &str, is_of: &dyn Fn(&str) -> bool| {
+        let runs = whole.runs.iter().filter(|run| is_of(&run.scenario)).cloned().collect();
+        let path = dir.0.join(name);
+        Data { runs, ..whole.clone() }.write(&path).expect("written");
+        path
+    };
+    let parts = [part("sweep", &|name| name == "sweep"), part("rest", &|name| name != "sweep")];
+    let into = dir.0.join("whole");
+    crate::comparison::join(&parts, &into).expect("joined");
+    let joined = Data::read(&into).expect("read");
+    assert_eq!((joined.runs.len(), &joined.participants), (whole.runs.len(), &whole.participants));
+    assert_eq!(joined.latencies.len(), whole.latencies.len());
+    let text = std::fs::read_to_string(into.join("report.md")).expect("a report");
+    assert!(text.contains("## sweep") && text.contains("## overload"));
+    let again = crate::comparison::join(&parts, &into).expect_err("nothing is overwritten");
+    assert!(again.to_string().contains("runs.csv"), "{again}");
+    let error = crate::comparison::join(&[parts[0].clone(), into], &dir.0.join("twice")).expect_err("refused");
+    assert!(error.to_string().starts_with("sweep is in both "), "{error}");
+}
+
 /// Each file below `dir` but the raw data, with its octets.
 fn told(dir: &std::path::Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
     let list = |dir: &std::path::Path| -> Vec<_> {
@@ -330,7 +358,7 @@ fn told(dir: &std::path::Path) -> std::collections::BTreeMap<std::path::PathBuf,
 fn the_raw_data_alone_give_the_same_report_to_the_octet() {
     let (first, second) = (Dir::new("first"), Dir::new("second"));
     let (here, there) = (first.0.join("2026-11-30"), second.0.join("2026-11-30"));
-    synthetic::keep(&measurement(), &here);
+    measurement().write(&here).expect("written");
     write(&here).expect("written");
     std::fs::create_dir_all(&there).expect("made");
     for name in ["runs", "latencies", "windows", "contestants", "environment"].map(|name| format!("{name}.csv")) {

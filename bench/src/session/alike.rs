@@ -4,7 +4,6 @@ use super::Session;
 use crate::contestant::{self, Setup};
 use crate::parity::{self, REFERENCE};
 use crate::plan::Task;
-use crate::raw::Configuration;
 use std::io;
 use std::net::SocketAddr;
 
@@ -73,10 +72,7 @@ impl<'a> Session<'a> {
     /// What a later start showed first, as a fact: the contestant's row is written.
     pub(super) fn note_later(&mut self, task: &Task<'a>, parity: Option<String>) -> io::Result<()> {
         let Some(verdict) = parity else { return Ok(()) };
-        let configuration = match task.configuration {
-            Configuration::Stock => "stock",
-            Configuration::Equalised => "equalised",
-        };
+        let configuration = task.configuration.word();
         let key = format!("parity of {}, {configuration}, in {}", task.contestant, task.scenario.name);
         self.results.fact(&key, &verdict)
     }

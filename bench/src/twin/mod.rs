@@ -7,7 +7,8 @@
 //! What a request becomes, which limit refuses it, what it is answered and how it is logged and counted comes from `portcullis` itself:
 //! `exchange::plan`, `command`, `isolation`, `reply`, `access_log`, `counts`. Here is only what moves octets and waits. It is built as its friends
 //! would build it: one task a connection, kept-alive upstream connections in a stack for each server, bodies streamed frame by frame,
-//! `TCP_NODELAY`, no look-up of names and no lock shared by all requests but those stacks.
+//! `TCP_NODELAY`, no look-up of names, and no lock shared by all requests but those stacks and, under THREAD,
+//! a pool's books.
 //!
 //! Where it cannot be the same, it says so: [`absent::from`] names what a configuration asks for and the twin does not have, and a thread
 //! pool is counted as places without threads.

@@ -1,6 +1,6 @@
 //! What happened when: right answers and failures over the time of a run.
 
-use super::{Axis, Cell, Guide, Plot, Scale, Series, line, word};
+use super::{Axis, Cell, Guide, Plot, Scale, Series, line};
 use crate::measure::statistics::Summary;
 use crate::raw::{Data, Run, Window};
 use crate::scenario::OVERLOAD;
@@ -33,7 +33,7 @@ impl TwoSides {
 /// A line for each contestant: at each time the median of its rounds, the warm-up left out.
 pub(crate) fn over_time(scenario: &str, cell: &Cell<'_>, data: &Data, side: TwoSides) -> Plot {
     let (name, unit) = side.words();
-    let title = format!("{name}: {scenario}, {}, {}", cell.name, word(cell.configuration));
+    let title = format!("{name}: {scenario}, {}, {}", cell.name, cell.configuration.word());
     let (x, y) = (Axis::new("time, s", Scale::Linear), Axis::new(unit, Scale::Linear));
     let one = |name: &&str| line(name, points(&cell.valid(name), data, side));
     let series: Vec<Series> = cell.contestants().iter().map(one).filter(|series| !series.points.is_empty()).collect();

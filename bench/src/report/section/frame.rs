@@ -1,14 +1,14 @@
 //! What stands around the scenarios: what this is, who took part with which limits, which runs are void, the machine, the method.
 
 use super::is_quick;
-use crate::contestant;
+use crate::contestant::{self, Setup};
 use crate::load::OBJECTIVE;
 use crate::method::{ANSWERS, Answer};
 use crate::raw::{Configuration, Data, Participant};
-use crate::report::charts::word;
 use crate::report::document::{Document, Table};
 use crate::report::numbers::NOT_TOLD;
 use crate::report::pairs::{label, place, scenarios};
+use std::net::Ipv4Addr;
 
 /// What this is, and whether it may be used for anything.
 pub(super) fn opening(document: &mut Document, data: &Data) {
@@ -80,8 +80,8 @@ const WORDS: &[&str] = &[
      the cells of one process too.",
     "Right answer: status 2xx and a body of the right length (of wrk and ab: status 2xx, no error). All else is told by its kind.",
     "Limits: stock is what somebody gets who writes the routes and nothing else; equalised raises every limit in the path that can be told, \
-     so that the number of threads binds first, lowers none, and turns off the circuit breaker and the least rate of clients. What cannot \
-     be told, or needs no raising, is marked (its own). The two are never mixed; all values stand under \"Limits, side by side\".",
+     so that the number of threads binds first, lowers none but a time that nobody here waits for, and turns off the circuit breaker and the \
+     least rate of clients. What cannot be told, or needs no raising, is marked (its own). The two are never mixed; all values stand under \"Limits, side by side\".",
     "direct: no gateway, the backend alone. It is the ceiling of what this machine can show.",
     "Closed loop (wrk, ab): a connection sends its next request when it has its answer. Open loop: requests come at a given rate, whatever \
      becomes of them; their latency counts from when each was due, so waiting for a connection counts too.",
@@ -103,11 +103,11 @@ pub(super) fn participants(document: &mut Document, data: &Data) {
     here.dedup_by_key(|it| (&it.contestant, it.configuration));
     let row = |it: &&Participant| {
         let family = contestant::named(&it.contestant).map_or(NOT_TOLD.into(), |it| it.family.to_string());
-        vec![label(&it.contestant).into(), family, word(it.configuration).into(), or_dash(&it.version)]
+        vec![label(&it.contestant).into(), family, it.configuration.word().into(), or_dash(&it.version)]
     };
     let table = Table::new("Contestants", &["contestant", "model", "limits", "version"]);
     document.table(table.with(here.iter().map(row)));
-    let row = |it: &&Participant| vec![label(&it.contestant).into(), it.missing.clone()];
+    let row = |it: &&Participant| vec![label(&it.contestant).into(), at(&it.scenario, &it.missing)];
     document.table(Table::new("Missing", &["contestant", "why, and how to get it"]).with(missing.iter().map(row)));
     parity(document, data);
 }
@@ -122,7 +122,7 @@ fn parity(document: &mut Document, data: &Data) {
     let mut noted: Vec<&Participant> = data.participants.iter().filter(|it| !it.parity.is_empty()).collect();
     noted.sort_by_key(|it| (place(&it.contestant), it.configuration));
     let beside =
-        |it: &&Participant| format!("{}, {}, beside portcullis", label(&it.contestant), word(it.configuration));
+        |it: &&Participant| format!("{}, {}, beside portcullis", label(&it.contestant), it.configuration.word());
     rows.extend(noted.iter().map(|it| vec![beside(it), it.parity.clone()]));
     document.table(Table::new("Whether they do the same", &["who", "what the probe found"]).with(rows));
 }
@@ -136,7 +136,7 @@ pub(super) fn void_runs(document: &mut Document, data: &Data) {
     document.heading(2, "Void runs");
     let void = data.runs.iter().filter(|run| !run.counts());
     let row = |run: &crate::raw::Run| {
-        let names = [run.scenario.clone(), run.cell.clone(), word(run.configuration).into()];
+        let names = [run.scenario.clone(), run.cell.clone(), run.configuration.word().into()];
         [names.to_vec(), vec![label(&run.contestant).into(), run.round.to_string(), run.void.clone()]].concat()
     };
     let table =
@@ -153,7 +153,7 @@ pub(super) fn limits(document: &mut Document, data: &Data) {
     document.heading(2, "Limits, side by side");
     document.paragraph(
         "As they were when a contestant was first started; where a later scenario set one otherwise, it is named with its value. (its own): \
-         not told, but what it comes to.",
+         not told, but what it comes to. (not played): what it would be; nobody measured it.",
     );
     let mut names: Vec<&str> = data.participants.iter().map(|it| it.contestant.as_str()).collect();
     names.sort_by_key(|name| place(name));
@@ -171,6 +171,9 @@ fn side_by_side(data: &Data, name: &str) -> Vec<Vec<String>> {
         pairs.map(|(key, value)| (it.configuration, key.to_owned(), at(&it.scenario, value))).collect::<Vec<_>>()
     };
     let all: Vec<_> = noted.flat_map(of).collect();
+    let is_played = |wanted: Configuration| all.iter().any(|(configuration, ..)| *configuration == wanted);
+    let others = [Configuration::Stock, Configuration::Equalised].into_iter().filter(|it| !is_played(*it));
+    let all: Vec<_> = others.flat_map(|configuration| not_played(name, configuration)).chain(all.clone()).collect();
     let (stock, equalised): (Vec<_>, Vec<_>) =
         all.iter().partition(|(configuration, ..)| *configuration == Configuration::Stock);
     let mut keys: Vec<&str> = Vec::new();
@@ -185,6 +188,17 @@ fn side_by_side(data: &Data, name: &str) -> Vec<Vec<String>> {
     };
     let row = |key: &str| vec![key.to_owned(), value(Configuration::Stock, key), value(Configuration::Equalised, key)];
     keys.into_iter().map(row).collect()
+}
+
+/// The contestant's limits under a configuration in which it was not started.
+fn not_played(name: &str, configuration: Configuration) -> Vec<(Configuration, String, String)> {
+    let Some(contestant) = contestant::named(name) else { return Vec::new() };
+    let nobody = (Ipv4Addr::LOCALHOST, 0).into();
+    let setup = Setup { configuration: configuration.into(), ..Setup::new(nobody) };
+    let lines = contestant.limits(&setup).into_iter().map(|limit| limit.line());
+    let pair =
+        |line: String| line.split_once(" = ").map(|(key, value)| (key.to_owned(), format!("{value} (not played)")));
+    lines.filter_map(pair).map(|(key, value)| (configuration, key, value)).collect()
 }
 
 /// A value of the first start as it is, a later one with its scenario.
@@ -283,5 +297,15 @@ mod tests {
             _ => None,
         });
         assert_eq!(tables.collect::<Vec<_>>(), [2], "each configuration once");
+    }
+
+    #[test]
+    fn limits_of_a_configuration_that_was_not_played_are_told_as_such() {
+        let limits = "upstream: proxy_http_version = 1.1".into();
+        let nginx = Participant { contestant: "nginx".into(), limits, ..Participant::default() };
+        let data = Data { participants: vec![nginx], ..Data::default() };
+        let rows = side_by_side(&data, "nginx");
+        assert_eq!(rows[0], ["upstream: proxy_http_version", "1.0 (not played)", "1.1"]);
+        assert!(rows.len() > 10 && rows[1..].iter().all(|row| row[1].ends_with("(not played)")), "{rows:?}");
     }
 }

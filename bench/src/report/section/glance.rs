@@ -2,7 +2,6 @@
 
 use super::summary;
 use crate::raw::Configuration;
-use crate::report::charts::word;
 use crate::report::document::Table;
 use crate::report::numbers::spread;
 use crate::report::pairs::{Cell, label, place};
@@ -20,7 +19,7 @@ pub(super) fn table(scenario: &str, cells: &[Cell<'_>], configuration: Configura
         [label(name).to_owned()].into_iter().chain(cells.iter().map(of)).collect()
     };
     let still = warmth.still(cells.iter().copied());
-    let limits = word(configuration);
+    let limits = configuration.word();
     let caption = format!("Right answers a second in {scenario}, {limits}: medians (lowest..highest){still}");
     Table::new(caption, &columns).with(names.iter().map(row).collect::<Vec<_>>())
 }

@@ -50,7 +50,7 @@ fn summary<'a>(runs: &[&'a Run], of: impl Fn(&'a Run) -> Option<f64>) -> Option<
 
 /// The cell, the configuration and the contestant, as the first columns of a row.
 fn names(cell: &Cell<'_>, contestant: &str) -> Vec<String> {
-    let configuration = super::charts::word(cell.configuration);
+    let configuration = cell.configuration.word();
     vec![cell.name.into(), configuration.into(), label(contestant).into()]
 }
 

@@ -4,7 +4,6 @@ use super::{BLOCKING, TWIN, summary};
 use crate::contestant::{self, Family};
 use crate::measure::statistics::Summary;
 use crate::raw::{Configuration, Run};
-use crate::report::charts::word;
 use crate::report::document::Table;
 use crate::report::numbers::{NOT_TOLD, short, spread, times};
 use crate::report::pairs::{Cell, Measure, label};
@@ -35,7 +34,7 @@ fn of_figure(published: &Published, cells: &[Cell<'_>]) -> Vec<Vec<String>> {
     ];
     let with_unit = |told: String| if told == NOT_TOLD { told } else { format!("{told}{unit}") };
     let row = |cell: &Cell<'_>| {
-        let here = format!("{}, {}", cell.name, word(cell.configuration));
+        let here = format!("{}, {}", cell.name, cell.configuration.word());
         let ours = our_like(published.contestant).map_or(NOT_TOLD.into(), |like| told(published, cell, like));
         let same = told(published, cell, published.contestant);
         [head.clone(), vec![here, with_unit(same), with_unit(ours)]].concat()

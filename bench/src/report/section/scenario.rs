@@ -119,6 +119,9 @@ fn with_nginx_beside<'a>(name: &str, mut cells: Vec<Cell<'a>>) -> Vec<Cell<'a>> 
         is_nginx.then(|| find(cell.configuration)).flatten().map(|gateways| gateways.runs)
     };
     let gateways: Vec<Option<Vec<&Run>>> = cells.iter().map(beside).collect();
+    if gateways.iter().all(Option::is_none) {
+        return cells;
+    }
     for (cell, gateways) in cells.iter_mut().zip(gateways) {
         cell.runs.extend(gateways.unwrap_or_default());
     }
@@ -145,5 +148,28 @@ fn plots(document: &mut Document, data: &Data, court: &Court, (name, cells): (&s
     for cell in cells.iter().filter(overloaded) {
         document.figure(over_time(name, cell, data, TwoSides::Good));
         document.figure(over_time(name, cell, data, TwoSides::Failed));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gateways_stand_beside_each_number_of_nginxs_workers_and_alone_where_nginx_is_missing() {
+        let run = |cell: &str, contestant: &str| Run {
+            scenario: "seed3".into(),
+            cell: cell.into(),
+            contestant: contestant.into(),
+            ..Run::default()
+        };
+        let told = |runs: &[Run]| -> Vec<String> {
+            let cells = with_nginx_beside("seed3", cells(runs, "seed3"));
+            cells.iter().map(|cell| format!("{}: {}", cell.name, cell.contestants().join(" "))).collect()
+        };
+        let ours = run("gateway", "portcullis");
+        let both = [run("nginx, 1 workers", "nginx"), run("nginx, 2 workers", "nginx"), ours.clone()];
+        assert_eq!(told(&both), ["nginx, 1 workers: portcullis nginx", "nginx, 2 workers: portcullis nginx"]);
+        assert_eq!(told(&[ours]), ["gateway: portcullis"]);
     }
 }

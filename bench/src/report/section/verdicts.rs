@@ -2,7 +2,6 @@
 
 use super::{BLOCKING, TWIN};
 use crate::raw::{Data, Kind};
-use crate::report::charts::word;
 use crate::report::court::Court;
 use crate::report::document::{Document, Table};
 use crate::report::numbers::percent;
@@ -108,7 +107,7 @@ fn has(cell: &Cell<'_>, contestant: &str) -> bool {
 }
 
 fn cell_names(cell: &Cell<'_>) -> Vec<String> {
-    vec![cell.name.to_owned(), word(cell.configuration).to_owned()]
+    vec![cell.name.to_owned(), cell.configuration.word().to_owned()]
 }
 
 /// The table of a scenario.
@@ -190,10 +189,18 @@ fn unlike(data: &Data, cell: &Cell<'_>, (subject, reference): (&str, &str)) -> O
     let noted = noted.filter(|it| it.contestant == subject || it.contestant == reference);
     let told = noted.filter_map(|it| Some(format!("{}: {}", label(&it.contestant), shortly(&it.parity)?)));
     let mut differences: Vec<String> = told.collect();
+    differences.extend([subject, reference].iter().flat_map(|who| found_later(data, cell, who)));
     if [subject, reference].iter().all(|who| [BLOCKING, TWIN].contains(who)) {
         differences.extend(probed(data, cell));
     }
     (!differences.is_empty()).then(|| differences.join("; "))
+}
+
+/// What the probe found of it under these limits at a later start, which the row of its first start does not tell.
+fn found_later(data: &Data, cell: &Cell<'_>, who: &str) -> Vec<String> {
+    let begins = format!("parity of {who}, {}, ", cell.configuration.word());
+    let facts = data.environment.iter().filter_map(|fact| Some((fact.key.strip_prefix(&begins)?, &fact.value)));
+    facts.filter_map(|(at, said)| Some(format!("{}, {at}: {}", label(who), shortly(said)?))).collect()
 }
 
 /// What the probe of portcullis and its twin found before the cell's scenario.
