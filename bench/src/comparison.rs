@@ -46,7 +46,7 @@ pub(crate) struct Options {
     #[arg(long)]
     narrow: bool,
     /// One process for the cells of a group that a contestant plays in one round, instead of one for each: a JVM is warmed once. In even
-    /// rounds it plays them backwards.
+    /// rounds it plays them backwards. Not in `idle`, which is about memory.
     #[arg(long)]
     shared: bool,
     /// Of arrivals and of heavy-tailed delays.
@@ -84,10 +84,13 @@ pub(crate) fn all(options: &Options) -> io::Result<()> {
     compare(options, &options.effort(Effort::ALL), &Stop::on_signals()?)
 }
 
-/// What was measured in parts, as one.
-pub(crate) fn join(parts: &[PathBuf], into: &Path) -> io::Result<()> {
+/// What was measured in parts, as one; a scenario that was measured again counts as it was the last time.
+pub(crate) fn join(parts: &[PathBuf], into: &Path, again: bool) -> io::Result<()> {
     let read = |dir: &PathBuf| Ok(Part { name: dir.display().to_string(), data: Data::read(dir)? });
-    let parts = parts.iter().map(read).collect::<io::Result<Vec<Part>>>()?;
+    let mut parts = parts.iter().map(read).collect::<io::Result<Vec<Part>>>()?;
+    if again {
+        raw::leave_out_what_came_again(&mut parts);
+    }
     raw::join(&parts).map_err(io::Error::other)?.write(into)?;
     crate::report::run(into)
 }

@@ -55,6 +55,9 @@ enum Command {
         /// A directory that is not there yet.
         #[arg(long)]
         into: std::path::PathBuf,
+        /// A scenario that is in several parts is taken from the last of them, which the report tells; without this it is refused.
+        #[arg(long)]
+        again: bool,
         /// Directories of bench/results, in the order in which their scenarios are told.
         #[arg(required = true, num_args = 2..)]
         parts: Vec<std::path::PathBuf>,
@@ -111,7 +114,7 @@ pub fn main() -> ExitCode {
         Command::Quick(options) => comparison::quick(&options),
         Command::All(options) => comparison::all(&options),
         Command::Report { dir } => report::run(&dir),
-        Command::Join { into, parts } => comparison::join(&parts, &into),
+        Command::Join { into, again, parts } => comparison::join(&parts, &into, again),
         Command::Method => method::print(),
         Command::Parity => parity::run(),
         Command::Backend { delay_ms, seed } => backend::serve(std::time::Duration::from_millis(delay_ms), seed),

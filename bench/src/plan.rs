@@ -111,7 +111,9 @@ fn parts<'a>(scenario: &'a Scenario, configuration: Option<Configuration>, effor
 
 /// The group's cells, in parts that have a process of their own.
 fn together<'a>(group: &'a Group, effort: &Effort) -> Vec<&'a [Cell]> {
-    let one = effort.is_shared() || group.sequence;
+    // Memory that a process got for one cell stays with it in the next; a glance has no time for that.
+    let own = group.fresh && !effort.quick;
+    let one = (effort.is_shared() && !own) || group.sequence;
     if one { vec![&group.cells] } else { group.cells.iter().map(std::slice::from_ref).collect() }
 }
 

@@ -76,6 +76,16 @@ fn a_shared_process_plays_the_cells_of_a_group_once_in_each_round() {
 }
 
 #[test]
+fn where_memory_is_what_it_is_about_each_cell_has_a_process_of_its_own_but_in_a_glance() {
+    let cells = |effort: &Effort| -> Vec<usize> {
+        let scenarios: Vec<Scenario> = scenario::all(effort).into_iter().filter(|it| it.name == "idle").collect();
+        tasks(&scenarios, &["portcullis"], None, effort).iter().map(|task| task.cells.len()).collect()
+    };
+    assert_eq!(cells(&Effort { shared: true, rounds: Some(1), ..Effort::ALL }), [1, 1, 1, 1, 1]);
+    assert_eq!(cells(&Effort::QUICK).len(), 1);
+}
+
+#[test]
 fn rounds_go_forwards_and_backwards() {
     let effort = Effort { rounds: Some(2), ..Effort::ALL };
     let scenarios: Vec<Scenario> = scenario::all(&effort).into_iter().filter(|it| it.name == "tail").collect();

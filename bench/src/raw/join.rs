@@ -4,6 +4,7 @@
 //! see [`OF_ALL`]. Whatever else differs, such as the command line or the revision of the kit, is told of each.
 
 use super::{Data, Fact, Latency, Participant, Run, Window};
+use std::collections::HashSet;
 
 /// A directory of results, and what errors call it.
 pub(crate) struct Part {
@@ -46,6 +47,29 @@ impl Part {
         // Its own first scenario has both values when groups of it differ.
         let others = self.scenarios(Some(row)).into_iter().skip(1).filter(|scenario| !is_otherwise(scenario));
         first.chain(others).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Leaves a scenario out of all parts but the last that has it, and notes so there.
+pub(crate) fn leave_out_what_came_again(parts: &mut [Part]) {
+    for at in 0..parts.len() {
+        let (before, later) = parts.split_at_mut(at + 1);
+        let Some(part) = before.last_mut() else { continue };
+        let is_again = |name: &str| later.iter().any(|other| other.scenarios(None).contains(&name));
+        let again: Vec<String> =
+            part.scenarios(None).into_iter().filter(|it| is_again(it)).map(str::to_owned).collect();
+        if again.is_empty() {
+            continue;
+        }
+        part.data.runs.retain(|run| !again.contains(&run.scenario));
+        let kept: HashSet<u32> = part.data.runs.iter().map(|run| run.id).collect();
+        part.data.latencies.retain(|it| kept.contains(&it.run));
+        part.data.windows.retain(|it| kept.contains(&it.run));
+        part.data.participants.retain(|it| !again.contains(&it.scenario));
+        let of_again = |key: &str| again.iter().any(|name| key.ends_with(&format!(" {name}")));
+        part.data.environment.retain(|fact| !of_again(&fact.key));
+        let value = format!("{}: measured again, and told as it was then", again.join(", "));
+        part.data.environment.push(Fact { key: format!("left out of {}", part.name), value });
     }
 }
 
@@ -177,6 +201,24 @@ mod tests {
     fn a_scenario_in_two_parts_is_refused_by_name() {
         let error = join(&[part("core", &[], ""), part("tail", &[], ""), part("core", &[], "")]).expect_err("refused");
         assert_eq!(error, "core is in both results/core and results/core");
+    }
+
+    #[test]
+    fn what_was_measured_again_is_taken_from_the_last_part_and_told() {
+        let mut first = part("core", &[("threads in idle", "200"), ("threads in core", "1200")], "");
+        first.data.runs.push(run(3, "idle"));
+        first.data.latencies.push(Latency { run: 3, ..Latency::default() });
+        first.data.windows.push(Window { run: 3, ..Window::default() });
+        let mut parts = [first, part("idle", &[("threads in idle", "300")], "")];
+        leave_out_what_came_again(&mut parts);
+        let joined = join(&parts).expect("they fit");
+        let names: Vec<&str> = joined.runs.iter().map(|run| run.scenario.as_str()).collect();
+        assert_eq!(names, ["core", "core", "idle", "idle"]);
+        assert_eq!((joined.latencies.len(), joined.windows.len()), (2, 2));
+        assert_eq!(joined.fact("threads in idle"), Some("300"));
+        assert_eq!(joined.fact("threads in core"), Some("1200"));
+        let told = joined.fact("left out of results/core");
+        assert_eq!(told, Some("idle: measured again, and told as it was then"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use join::{Part, join};
+pub(crate) use join::{Part, join, leave_out_what_came_again};
 pub(crate) use run::{Configuration, Kind, Run};
 pub(crate) use tally::Tally;
 

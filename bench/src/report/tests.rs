@@ -332,15 +332,15 @@ fn what_was_measured_in_parts_is_told_as_one() {
     };
     let parts = [part("sweep", &|name| name == "sweep"), part("rest", &|name| name != "sweep")];
     let into = dir.0.join("whole");
-    crate::comparison::join(&parts, &into).expect("joined");
+    crate::comparison::join(&parts, &into, false).expect("joined");
     let joined = Data::read(&into).expect("read");
     assert_eq!((joined.runs.len(), &joined.participants), (whole.runs.len(), &whole.participants));
     assert_eq!(joined.latencies.len(), whole.latencies.len());
     let text = std::fs::read_to_string(into.join("report.md")).expect("a report");
     assert!(text.contains("## sweep") && text.contains("## overload"));
-    let again = crate::comparison::join(&parts, &into).expect_err("nothing is overwritten");
+    let again = crate::comparison::join(&parts, &into, false).expect_err("nothing is overwritten");
     assert!(again.to_string().contains("runs.csv"), "{again}");
-    let error = crate::comparison::join(&[parts[0].clone(), into], &dir.0.join("twice")).expect_err("refused");
+    let error = crate::comparison::join(&[parts[0].clone(), into], &dir.0.join("twice"), false).expect_err("refused");
     assert!(error.to_string().starts_with("sweep is in both "), "{error}");
 }
 
