@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -108,6 +108,21 @@ pub(crate) fn tied(program: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into()));
     command.args(["tied", &std::process::id().to_string()]).arg(program);
     command
+}
+
+/// Where a program of this name is.
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // Debian keeps servers in /usr/sbin, which is on the path of root alone.
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
+    folders.map(|folder| folder.join(name)).find(|program| program.is_file())
+}
+
+/// A command that starts the program, tied to this process; where it is missing, the error says how to get it.
+pub(crate) fn installed(name: &str, package: &str) -> io::Result<Command> {
+    let missing =
+        || io::Error::new(io::ErrorKind::NotFound, format!("{name} was not found (Debian: apt-get install {package})"));
+    Ok(tied(&program(name).ok_or_else(missing)?))
 }
 
 /// Becomes `program`, to be sent SIGTERM when `parent` ends; returns only if that fails.

@@ -170,7 +170,7 @@ fn setup(task: &Task<'_>, backend: SocketAddr, recorder: SocketAddr) -> Setup {
     Setup {
         routes: task.group.services.iter().map(route).collect(),
         workers: task.group.workers,
-        configuration: task.configuration.into(),
+        configuration: task.configuration,
         recorder: Some(recorder),
         overrides,
     }

@@ -1,7 +1,7 @@
 //! HAProxy, its file made from the rows of its limits.
 
-use super::{Contestant, Family, Knob, Launch, Limit, Listening, Stage, Told, command_of, free_address, installed};
-use crate::child::Running;
+use super::{Contestant, Family, Knob, Launch, Limit, Listening, Stage, Told, find_installed, free_address};
+use crate::child::{Running, installed};
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ pub(super) const HAPROXY: Contestant = Contestant {
     label: "HAProxy",
     family: Family::Async,
     knobs: &[KNOBS],
-    find: || installed("haproxy", "haproxy"),
+    find: || find_installed("haproxy", "haproxy"),
     launch: run,
 };
 
@@ -45,7 +45,7 @@ fn run(launch: &Launch<'_>) -> io::Result<Listening> {
     let address = free_address()?;
     let file = launch.folder()?.join("haproxy.cfg");
     fs::write(&file, configuration(launch, address))?;
-    let mut command = command_of("haproxy")?;
+    let mut command = installed("haproxy", "haproxy")?;
     command.arg("-db").arg("-f").arg(&file);
     Ok((address, Some(Running::at(command, address, &launch.log_path())?)))
 }

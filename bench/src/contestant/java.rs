@@ -1,7 +1,7 @@
 //! The Java originals: where Maven puts them, which Java runs them, how they are started.
 
 use super::{Availability, Launch, Limit, Listening, free_address};
-use crate::child::{Running, tied};
+use crate::child::{Running, program, tied};
 use std::ffi::OsString;
 use std::io;
 use std::net::SocketAddr;
@@ -62,9 +62,7 @@ pub(crate) fn home(contestant: &str) -> Option<PathBuf> {
 
 /// The home of the `java` on the path.
 fn home_on_path() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let program = std::env::split_paths(&path).map(|folder| folder.join("java")).find(|java| java.is_file())?;
-    Some(program.canonicalize().ok()?.parent()?.parent()?.to_owned())
+    Some(program("java")?.canonicalize().ok()?.parent()?.parent()?.to_owned())
 }
 
 /// The major version of a Java.

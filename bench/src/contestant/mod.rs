@@ -21,8 +21,8 @@ mod spring;
 mod zuul1;
 mod zuul2;
 
-use crate::child::{Output, Running, tied};
-use crate::raw;
+use crate::child::{Output, Running, program, tied};
+pub(crate) use crate::raw::Configuration;
 pub(crate) use knob::{Knob, Limit, Stage, Told};
 pub(crate) use ours::twin_lacks;
 pub(crate) use scratch::Scratch;
@@ -31,7 +31,6 @@ use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
 /// How its threads are used; what a report groups by.
@@ -52,24 +51,6 @@ impl fmt::Display for Family {
             Self::Async => "async",
             Self::None => "no proxy",
         })
-    }
-}
-
-/// Which values its limits have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Configuration {
-    /// As it comes.
-    Stock,
-    /// Nothing in the path that can be told binds but the threads of [`Setup::workers`].
-    Equalised,
-}
-
-impl From<raw::Configuration> for Configuration {
-    fn from(noted: raw::Configuration) -> Self {
-        match noted {
-            raw::Configuration::Stock => Self::Stock,
-            raw::Configuration::Equalised => Self::Equalised,
-        }
     }
 }
 
@@ -228,27 +209,12 @@ pub(crate) fn free_address() -> io::Result<SocketAddr> {
     Err(io::Error::other("no port from 20000 to 31999 is free"))
 }
 
-/// Where a program of this name is.
-pub(crate) fn program(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    // Debian keeps servers in /usr/sbin, which is on the path of root alone.
-    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
-    folders.map(|folder| folder.join(name)).find(|program| program.is_file())
-}
-
 /// Ready if there is a program of this name.
-fn installed(name: &str, package: &str) -> Availability {
+fn find_installed(name: &str, package: &str) -> Availability {
     if program(name).is_some() {
         return Availability::Ready;
     }
     Availability::Missing { why: format!("{name} was not found"), how: format!("Debian: apt-get install {package}") }
-}
-
-/// A command that starts the program, wherever it is.
-fn command_of(name: &str) -> io::Result<Command> {
-    let found =
-        program(name).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{name} was not found")))?;
-    Ok(tied(&found))
 }
 
 /// The backend, in a process of its own.

@@ -1,7 +1,7 @@
 //! nginx, its file made from the rows of its limits.
 
-use super::{Contestant, Family, Knob, Launch, Limit, Listening, Stage, Told, command_of, free_address, installed};
-use crate::child::Running;
+use super::{Contestant, Family, Knob, Launch, Limit, Listening, Stage, Told, find_installed, free_address};
+use crate::child::{Running, installed};
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ pub(super) const NGINX: Contestant = Contestant {
     label: "nginx",
     family: Family::Async,
     knobs: &[KNOBS],
-    find: || installed("nginx", "nginx-light"),
+    find: || find_installed("nginx", "nginx-light"),
     launch: run,
 };
 
@@ -41,7 +41,7 @@ fn run(launch: &Launch<'_>) -> io::Result<Listening> {
     let folder = launch.folder()?;
     let file = folder.join("nginx.conf");
     fs::write(&file, configuration(launch, &folder, address))?;
-    let mut command = command_of("nginx")?;
+    let mut command = installed("nginx", "nginx-light")?;
     command.arg("-p").arg(&folder).arg("-c").arg(&file).arg("-e").arg(folder.join("error.log"));
     Ok((address, Some(Running::at(command, address, &launch.log_path())?)))
 }

@@ -1,6 +1,7 @@
 //! ab as it is: HTTP/1.0 and a new connection for each request, unless asked otherwise. One of the reproduced comparisons used it.
 
 use super::{Counts, Outcome};
+use crate::child::installed;
 use crate::stop::Stop;
 use std::io;
 use std::time::Duration;
@@ -10,7 +11,7 @@ const SLOWEST: Duration = Duration::from_millis(100);
 
 /// Runs `ab -c concurrency -n requests url`.
 pub(crate) fn run(url: &str, concurrency: u64, requests: u64, stop: &Stop) -> io::Result<Outcome> {
-    let mut command = super::tool("ab", "apache2-utils")?;
+    let mut command = installed("ab", "apache2-utils")?;
     // -l: answers may differ in length, which is no failure; -r: a reset connection does not end the run.
     command.args(["-q", "-l", "-r", "-s", "30", "-c", &concurrency.to_string(), "-n", &requests.to_string(), url]);
     let most = SLOWEST.mul_f64(requests as f64) + super::GRACE;

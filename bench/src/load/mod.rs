@@ -14,7 +14,6 @@ pub(crate) mod open;
 pub(crate) mod schedule;
 pub(crate) mod wrk;
 
-use crate::child::tied;
 use crate::raw::Tally;
 use crate::stop::Stop;
 use std::io;
@@ -133,16 +132,6 @@ pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }
 
-/// A tool with its arguments, tied to this process; where it is missing, the error says how to get it.
-fn tool(program: &str, package: &str) -> io::Result<Command> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file());
-    let missing = || {
-        io::Error::new(io::ErrorKind::NotFound, format!("{program} was not found (Debian: apt-get install {package})"))
-    };
-    found.map(|file| tied(&file)).ok_or_else(missing)
-}
-
 /// Runs a tool to its end, or ends it when it is time to stop, or when it takes longer than `most`.
 ///
 /// # Errors
@@ -171,13 +160,14 @@ fn too_late(most: Duration) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::child::installed;
 
     #[test]
     fn a_tool_is_run_to_its_end_or_to_the_stop() {
         let stop = Stop::default();
         let said = output(Command::new("echo").arg("x"), GRACE, &stop).expect("echo");
         assert_eq!(said.stdout, b"x\n");
-        let error = tool("no-such-tool", "tools").expect_err("missing").to_string();
+        let error = installed("no-such-tool", "tools").expect_err("missing").to_string();
         assert!(error.contains("apt-get install tools"), "{error}");
         let error = output(Command::new("sleep").arg("600"), LOOK, &stop).expect_err("too late");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);

@@ -1,6 +1,7 @@
 //! wrk as it is: started, and what it prints read back.
 
 use super::{Counts, Outcome};
+use crate::child::installed;
 use crate::stop::Stop;
 use std::io;
 use std::time::Duration;
@@ -17,7 +18,7 @@ pub(crate) fn run(
     duration: Duration,
     stop: &Stop,
 ) -> io::Result<Outcome> {
-    let mut command = super::tool("wrk", "wrk")?;
+    let mut command = installed("wrk", "wrk")?;
     command.args(["--latency", "--timeout", "10s"]).arg(format!("-t{threads}")).arg(format!("-c{connections}"));
     let seconds = whole_seconds(duration);
     command.arg(format!("-d{seconds}s")).arg(url);

@@ -1,6 +1,7 @@
 //! The machine and what runs on it, as facts beside the results: figures without them mean nothing.
 
-use crate::contestant::{self, java};
+use crate::child;
+use crate::contestant::java;
 use std::process::Command;
 
 /// Settings of the kernel that a comparison over the loopback can depend on.
@@ -109,7 +110,7 @@ fn declared<'a>(project: &'a str, artifact: &str) -> Option<&'a str> {
 
 /// The first line that is not empty of what the program says of itself, on either output.
 fn version(program: &str, flag: &str) -> String {
-    let found = contestant::program(program).unwrap_or_else(|| program.into());
+    let found = child::program(program).unwrap_or_else(|| program.into());
     let Ok(output) = Command::new(found).arg(flag).output() else { return "not found".into() };
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
