@@ -1,7 +1,7 @@
 //! What is printed: a line for each run when it ends, and at the end a table for each scenario, medians with their spread.
 
 use crate::measure::statistics::Summary;
-use crate::raw::{Configuration, Kind, Run};
+use crate::raw::{Configuration, Kind, Run, scenarios};
 use crate::scenario::published;
 use std::collections::BTreeMap;
 
@@ -41,15 +41,9 @@ pub(crate) fn tables(runs: &[Run]) -> Vec<String> {
         }
         cells.entry(key).or_default().push(run);
     }
-    // Runs of a glance come by contestants, so a scenario's cells may stand apart.
-    let mut scenarios: Vec<&str> = Vec::new();
-    for (scenario, ..) in &keys {
-        if !scenarios.contains(scenario) {
-            scenarios.push(scenario);
-        }
-    }
     let mut lines = Vec::new();
-    for scenario in scenarios {
+    // Runs of a glance come by contestants, so a scenario's cells may stand apart.
+    for scenario in scenarios(runs) {
         lines.extend([String::new(), format!("== {scenario}"), HEAD.into()]);
         for key in keys.iter().filter(|key| key.0 == scenario) {
             lines.extend(table(key, &cells[key]));

@@ -3,7 +3,7 @@
 //! No scenario may be in two parts, so that each comparison has both sides from one of them, and all must be of the same machine and kind:
 //! see [`OF_ALL`]. Whatever else differs, such as the command line or the revision of the kit, is told of each.
 
-use super::{Data, Fact, Latency, Participant, Run, Window};
+use super::{Data, Fact, Latency, Participant, Run, Window, scenarios};
 use std::collections::HashSet;
 
 /// A directory of results, and what errors call it.
@@ -23,13 +23,7 @@ impl Part {
     fn scenarios(&self, of: Option<&Participant>) -> Vec<&str> {
         let is_its =
             |run: &&Run| of.is_none_or(|it| (&run.contestant, run.configuration) == (&it.contestant, it.configuration));
-        let mut names: Vec<&str> = Vec::new();
-        for run in self.data.runs.iter().filter(is_its) {
-            if !names.contains(&run.scenario.as_str()) {
-                names.push(&run.scenario);
-            }
-        }
-        names
+        scenarios(self.data.runs.iter().filter(is_its))
     }
 
     /// The scenarios in which a limit of the contestant's first start in this part was as it was there.
@@ -75,7 +69,7 @@ pub(crate) fn leave_out_what_came_again(parts: &mut [Part]) {
 
 /// All parts as one, with runs numbered anew; an error names what does not fit, and where.
 pub(crate) fn join(parts: &[Part]) -> Result<Data, String> {
-    let mut joined = Data::default();
+    let mut joined = Data { environment: facts(parts), ..Data::default() };
     for (at, part) in parts.iter().enumerate() {
         refuse_misfits(&parts[..at], part)?;
         let first = joined.runs.iter().map(|run| run.id).max().unwrap_or(0);
@@ -86,7 +80,6 @@ pub(crate) fn join(parts: &[Part]) -> Result<Data, String> {
         joined.windows.extend(windows.map(|it| Window { run: first + it.run, ..it.clone() }));
         part.data.participants.iter().for_each(|it| note_participant(&mut joined, part, it));
     }
-    joined.environment.splice(..0, facts(parts));
     Ok(joined)
 }
 

@@ -15,7 +15,7 @@ mod tally;
 mod tests;
 
 pub(crate) use join::{Part, join, leave_out_what_came_again};
-pub(crate) use run::{Configuration, Kind, Run};
+pub(crate) use run::{Configuration, Kind, Run, scenarios};
 pub(crate) use tally::Tally;
 
 use serde::de::DeserializeOwned;

@@ -235,6 +235,17 @@ impl Run {
     }
 }
 
+/// The scenarios of the runs, in the order in which they were first run.
+pub(crate) fn scenarios<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for run in runs {
+        if !names.contains(&run.scenario.as_str()) {
+            names.push(&run.scenario);
+        }
+    }
+    names
+}
+
 /// With which limits a contestant runs.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum,

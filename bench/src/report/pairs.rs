@@ -18,17 +18,6 @@ pub(crate) struct Cell<'a> {
     pub(crate) runs: Vec<&'a Run>,
 }
 
-/// The scenarios, in the order in which they were first run.
-pub(crate) fn scenarios(runs: &[Run]) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for run in runs {
-        if !names.contains(&run.scenario.as_str()) {
-            names.push(&run.scenario);
-        }
-    }
-    names
-}
-
 /// The cells of a scenario, in the order in which they were first run. The backend without a proxy has no limits, so its runs stand in for
 /// a configuration in which it was not run again.
 pub(crate) fn cells<'a>(runs: &'a [Run], scenario: &str) -> Vec<Cell<'a>> {

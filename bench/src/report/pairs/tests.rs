@@ -1,6 +1,7 @@
 //! Who is compared with whom.
 
 use super::*;
+use crate::raw::scenarios;
 
 fn run(contestant: &str, round: u32, goodput: f64) -> Run {
     Run { scenario: "s".into(), cell: "c".into(), contestant: contestant.into(), round, goodput, ..Run::default() }

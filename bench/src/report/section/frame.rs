@@ -4,10 +4,10 @@ use super::is_quick;
 use crate::contestant::{self, Setup};
 use crate::load::OBJECTIVE;
 use crate::method::{ANSWERS, Answer};
-use crate::raw::{Configuration, Data, Participant};
+use crate::raw::{Configuration, Data, Participant, scenarios};
 use crate::report::document::{Document, Table};
 use crate::report::numbers::NOT_TOLD;
-use crate::report::pairs::{label, place, scenarios};
+use crate::report::pairs::{label, place};
 use std::net::Ipv4Addr;
 
 /// What this is, and whether it may be used for anything.
@@ -194,7 +194,7 @@ fn side_by_side(data: &Data, name: &str) -> Vec<Vec<String>> {
 fn not_played(name: &str, configuration: Configuration) -> Vec<(Configuration, String, String)> {
     let Some(contestant) = contestant::named(name) else { return Vec::new() };
     let nobody = (Ipv4Addr::LOCALHOST, 0).into();
-    let setup = Setup { configuration: configuration.into(), ..Setup::new(nobody) };
+    let setup = Setup { configuration, ..Setup::new(nobody) };
     let lines = contestant.limits(&setup).into_iter().map(|limit| limit.line());
     let pair =
         |line: String| line.split_once(" = ").map(|(key, value)| (key.to_owned(), format!("{value} (not played)")));

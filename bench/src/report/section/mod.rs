@@ -11,9 +11,9 @@ mod served;
 mod verdicts;
 
 use super::document::Document;
-use super::pairs::{Cell, label, scenarios};
+use super::pairs::{Cell, label};
 use crate::measure::statistics::Summary;
-use crate::raw::{Data, Run};
+use crate::raw::{Data, Run, scenarios};
 
 /// The contestant whose requests have a thread each.
 pub(crate) const BLOCKING: &str = "portcullis";

@@ -1,11 +1,11 @@
 //! Verdicts as sentences.
 
 use super::{BLOCKING, TWIN};
-use crate::raw::{Data, Kind};
+use crate::raw::{Data, Kind, scenarios};
 use crate::report::court::Court;
 use crate::report::document::{Document, Table};
 use crate::report::numbers::percent;
-use crate::report::pairs::{Cell, DIRECT, Measure, cells, label, place, scenarios};
+use crate::report::pairs::{Cell, DIRECT, Measure, cells, label, place};
 use crate::report::verdict::{Question, Standing, Verdict, sentence};
 use crate::report::warmth::Warmth;
 
