@@ -12,8 +12,8 @@ const CONNECTIONS: usize = 4000;
 const PARTS: &[f64] = &[0.5, 0.8, 0.95, 1.1, 1.5];
 const FEW_PARTS: &[f64] = &[0.5, 0.9, 1.1, 1.5];
 
-/// What binds ours and Zuul 1 as they come, before their threads do: `zuul.semaphore.max-semaphores`.
-const PERMITS: usize = 100;
+/// What binds ours and Zuul 1 as they come, before their permits (100) and threads do: `ribbon.MaxConnectionsPerHost`.
+const PER_HOST: usize = 50;
 
 fn poisson(rate: f64) -> Open {
     Open { rate, poisson: true, connections: CONNECTIONS }
@@ -140,7 +140,8 @@ pub(super) fn bodies(effort: &Effort) -> Scenario {
     }
 }
 
-/// Far past the knee and back. The knee is where all of what binds first is held: threads, or, as ours and Zuul 1 come, permits.
+/// Far past the knee and back. The knee is where all of what binds first is held: threads, or, as ours and Zuul 1 come,
+/// connections to the service.
 pub(super) fn overload(effort: &Effort) -> Scenario {
     const DELAY_MS: u32 = 100;
     let cell = |places: usize| {
@@ -156,11 +157,12 @@ pub(super) fn overload(effort: &Effort) -> Scenario {
     };
     let mut groups = vec![Group::new(THREADS, vec![cell(THREADS)])];
     if !effort.quick {
-        groups.insert(0, Group { configurations: STOCK.into(), ..Group::new(THREADS, vec![cell(PERMITS)]) });
+        groups.insert(0, Group { configurations: STOCK.into(), ..Group::new(THREADS, vec![cell(PER_HOST)]) });
     }
     Scenario {
         name: "overload",
-        about: "past the knee of 200 threads (stock: of 100 permits) and back: goodput, refusals, and how long until goodput is back",
+        about: "past the knee of 200 threads (stock: of 50 connections to the service) and back: goodput, refusals, and how long \
+                until goodput is back",
         contestants: parties(effort),
         groups,
     }

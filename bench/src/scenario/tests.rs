@@ -181,7 +181,7 @@ fn an_overload_leaves_a_backlog_of_more_than_the_objective_and_time_to_get_rid_o
 }
 
 #[test]
-fn stocks_knee_is_that_of_its_permits() {
+fn stocks_knee_is_that_of_its_connections_to_the_service() {
     let all = all(&Effort::ALL);
     let overload = all.iter().find(|scenario| scenario.name == "overload").expect("an overload");
     let knees = |configuration: Configuration| -> Vec<f64> {
@@ -189,7 +189,7 @@ fn stocks_knee_is_that_of_its_permits() {
         let knee = |cell: &Cell| if let Load::Overload { knee, .. } = cell.load { knee } else { 0.0 };
         groups.flat_map(|group| &group.cells).map(knee).collect()
     };
-    assert_eq!((knees(Configuration::Stock), knees(Configuration::Equalised)), (vec![1000.0], vec![2000.0]));
+    assert_eq!((knees(Configuration::Stock), knees(Configuration::Equalised)), (vec![500.0], vec![2000.0]));
 }
 
 #[test]
