@@ -9,8 +9,23 @@ use crate::raw::{Kind, Run};
 /// The most of one processor that the client's or the backend's single thread may use.
 const CPU_SHARE: f64 = 0.7;
 
-/// The client may look at one of a hundred requests so late.
+/// The client may look at one of a hundred requests so late, and no later than half of what the slowest of a hundred answers took: else the
+/// figure is more of the client than of the contestant.
 const LATENESS_MS: f64 = 10.0;
+const LATENESS_PART: f64 = 0.5;
+
+/// So much of what client and backend reach together without a gateway an open loop may ask for: a wire between them that is nearly full is
+/// measured too.
+const CEILING_PART: f64 = 0.5;
+
+/// Why the run is void by what client and backend reach without a gateway, in answers a second; nothing of a closed loop, which has no rate
+/// of its own.
+pub(crate) fn near_ceiling(run: &Run, ceiling: Option<f64>) -> Option<String> {
+    let (offered, ceiling) = (run.offered_per_second?, ceiling?);
+    let reach =
+        || format!("{offered:.0}/s is more than half of what client and backend reach without it ({ceiling:.0}/s)");
+    (offered > CEILING_PART * ceiling).then(reach)
+}
 
 /// Why the run is void; empty when it counts.
 pub(crate) fn reasons(run: &Run) -> String {
@@ -24,7 +39,8 @@ pub(crate) fn reasons(run: &Run) -> String {
                 reasons.push(format!("the {who} used {:.0} % of a processor", share * 100.0));
             }
         }
-        if let Some(late) = run.lateness_p99_ms.filter(|late| *late > LATENESS_MS) {
+        let bound = run.p99_ms.map_or(LATENESS_MS, |p99| LATENESS_MS.min(LATENESS_PART * p99));
+        if let Some(late) = run.lateness_p99_ms.filter(|late| *late > bound) {
             reasons.push(format!("the client was late by {late:.1} ms at 99 %"));
         }
     }
@@ -47,12 +63,29 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_near_the_ceiling_voids() {
+        let offered = |rate| Run { offered_per_second: rate, ..Run::default() };
+        let table = [
+            (Some(50.0), Some(100.0), false),
+            (Some(51.0), Some(100.0), true),
+            (Some(51.0), None, false),
+            (None, Some(1.0), false),
+        ];
+        for (rate, ceiling, is_void) in table {
+            assert_eq!(near_ceiling(&offered(rate), ceiling).is_some(), is_void, "{rate:?} {ceiling:?}");
+        }
+    }
+
+    #[test]
     fn busy_helpers_void_open_loops_only() {
         let table = [
             (run(Kind::Open, 6.9, 6.9, 9.9), ""),
             (run(Kind::Open, 7.1, 0.0, 0.0), "the client used 71 % of a processor"),
             (run(Kind::Poisson, 0.0, 8.0, 0.0), "the backend used 80 % of a processor"),
             (run(Kind::Poisson, 0.0, 0.0, 10.5), "the client was late by 10.5 ms at 99 %"),
+            (Run { p99_ms: Some(1.4), ..run(Kind::Open, 0.0, 0.0, 0.7) }, ""),
+            (Run { p99_ms: Some(1.4), ..run(Kind::Open, 0.0, 0.0, 0.8) }, "the client was late by 0.8 ms at 99 %"),
+            (Run { p99_ms: Some(500.0), ..run(Kind::Open, 0.0, 0.0, 10.5) }, "the client was late by 10.5 ms at 99 %"),
             (run(Kind::Closed, 9.0, 9.0, 20.0), ""),
             (run(Kind::Parked, 6.9, 6.9, 9.9), ""),
             (

@@ -8,6 +8,7 @@
 //! schedule -> due -> (waiting) -> connection -> answer -> record
 //! ```
 
+mod alarm;
 mod connection;
 mod record;
 
@@ -15,10 +16,11 @@ use super::Outcome;
 use super::answer::Answer;
 use super::schedule::{Arrivals, Phase, due_times};
 use crate::stop::Stop;
+use alarm::Alarm;
 use connection::{Connection, Progress};
 use record::{End, Record, Terms};
 use rustix::buffer::spare_capacity;
-use rustix::event::{Timespec, epoll};
+use rustix::event::epoll;
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
@@ -28,6 +30,9 @@ use std::time::{Duration, Instant};
 
 /// How often a stop is looked for while nothing happens.
 const LOOK: Duration = Duration::from_millis(200);
+
+/// No connection's number: the alarm's.
+const ALARM: u64 = u64::MAX;
 
 /// What to send, where, and when.
 #[derive(Clone, Debug)]
@@ -76,9 +81,11 @@ fn ahead_of_others<T: Send>(work: impl FnOnce(bool) -> io::Result<T> + Send) -> 
 
 fn drive(plan: &Plan, stop: &Stop) -> io::Result<Outcome> {
     let due = due_times(plan.arrivals, &plan.phases);
+    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut driver = Driver {
         plan,
-        epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+        alarm: Alarm::on(&epoll, ALARM)?,
+        epoll,
         start: Instant::now(),
         connections: Vec::new(),
         free: Vec::new(),
@@ -94,6 +101,7 @@ fn drive(plan: &Plan, stop: &Stop) -> io::Result<Outcome> {
 struct Driver<'a> {
     plan: &'a Plan,
     epoll: OwnedFd,
+    alarm: Alarm,
     start: Instant,
     connections: Vec<Option<Connection>>,
     /// Places in `connections` that are empty.
@@ -134,14 +142,14 @@ impl Driver<'_> {
         let times = [due, self.deadlines.front().map(|(due, _)| up(due)), self.waiting.front().map(up)];
         let until = times.into_iter().flatten().min().unwrap_or(Duration::MAX);
         let patience = until.saturating_sub(self.start.elapsed()).min(LOOK);
-        let patience = Timespec::try_from(patience).map_err(io::Error::other)?;
+        self.alarm.set(patience)?;
         events.clear();
-        match epoll::wait(&self.epoll, spare_capacity(events), Some(&patience)) {
+        match epoll::wait(&self.epoll, spare_capacity(events), None) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        for event in events {
-            self.go_on({ event.data }.u64() as usize);
+        for event in events.iter().map(|event| { event.data }.u64()).filter(|id| *id != ALARM) {
+            self.go_on(event as usize);
         }
         Ok(())
     }
