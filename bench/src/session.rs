@@ -4,13 +4,13 @@
 
 use crate::child::{Output, Running, tied};
 use crate::contestant::{self, Scratch, Setup, Started};
-use crate::load::{OBJECTIVE, open};
-use crate::measure::environment;
+use crate::load::{OBJECTIVE, open, per_second, wrk};
 use crate::measure::run::{Measured, Site, measure};
+use crate::measure::{environment, void};
 use crate::parity::Peers;
 use crate::plan::{Task, durations, in_words};
 use crate::raw::{Configuration, Results, Run};
-use crate::scenario::{Cell, Effort};
+use crate::scenario::{Cell, Effort, Target};
 use crate::stop::Stop;
 use crate::summary;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -21,6 +21,9 @@ use std::time::Duration;
 
 mod alike;
 mod note;
+
+/// Threads and connections by which the ceiling is found.
+const CEILING_LOAD: (u64, u64) = (1, 50);
 
 /// What is needed for it.
 pub(crate) struct Session<'a> {
@@ -38,6 +41,8 @@ pub(crate) struct Session<'a> {
     lacking: HashMap<Configuration, HashSet<String>>,
     /// What the others are held against.
     peers: Peers,
+    /// What client and backend reach without anybody between them, in answers a second; unknown without wrk.
+    ceiling: Option<f64>,
 }
 
 /// A contestant that runs, before a backend of its own.
@@ -63,6 +68,7 @@ impl<'a> Session<'a> {
             compared: HashSet::new(),
             lacking: HashMap::new(),
             peers: Peers::start()?,
+            ceiling: None,
         })
     }
 
@@ -72,6 +78,7 @@ impl<'a> Session<'a> {
         self.effort.facts().iter().try_for_each(|(key, value)| self.results.fact(key, value))?;
         let first = if open::may_come_first()? { "raised" } else { "as all others': raising it is not allowed here" };
         self.results.fact("priority of the open loop", first)?;
+        self.look_at_ceiling()?;
         let verdict = if self.effort.quick { "none: one round of short cells" } else { "as the data allow" };
         self.results.fact("verdict", verdict)?;
         let durations = durations(tasks, self.effort);
@@ -84,6 +91,20 @@ impl<'a> Session<'a> {
         }
         self.progress.finish_and_clear();
         Ok(())
+    }
+
+    /// Before anything else: how many answers a second wrk has of the backend.
+    fn look_at_ceiling(&mut self) -> io::Result<()> {
+        let (_backend, address) = backend(self.effort.seed)?;
+        let url = format!("http://{address}{}", Target::LIST.path());
+        let reached = wrk::run(&url, CEILING_LOAD, Duration::from_secs(1), &self.stop);
+        let reached = reached.map(|outcome| per_second(outcome.counts.ok, outcome.seconds));
+        let told = match &reached {
+            Ok(rate) => format!("{rate:.0} answers a second"),
+            Err(error) => format!("not measured: {error}"),
+        };
+        self.ceiling = reached.ok();
+        self.results.fact("ceiling of client and backend without a gateway", &told)
     }
 
     fn say(&self, line: &str) {
@@ -147,7 +168,10 @@ impl<'a> Session<'a> {
     }
 
     fn keep(&mut self, task: &Task<'a>, measured: Measured) -> io::Result<()> {
+        let near = void::near_ceiling(&measured.run, self.ceiling);
+        let void = [measured.run.void, near.unwrap_or_default()].into_iter().filter(|why| !why.is_empty());
         let run = Run {
+            void: void.collect::<Vec<_>>().join("; "),
             scenario: task.scenario.name.into(),
             contestant: task.contestant.into(),
             configuration: task.configuration,
