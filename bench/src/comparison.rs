@@ -17,7 +17,7 @@ use std::time::Duration;
 /// What to measure, how long, how often.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Options {
-    /// Only these scenarios: core, seed0 to seed3, sweep, idle, isolation, tail, bodies, overload; in `quick` footprint too.
+    /// Only these scenarios: core, scheduling, seed0 to seed3, sweep, idle, isolation, tail, bodies, overload; in `quick` footprint too.
     #[arg(long, value_delimiter = ',')]
     scenario: Vec<String>,
     /// Only these contestants, also in scenarios that have them not by themselves; `bench peers list` names them.

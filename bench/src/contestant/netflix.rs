@@ -35,6 +35,7 @@ pub(super) const CONNECTIONS: &[Knob] = &[
 ];
 
 pub(super) const TIMEOUTS: &[Knob] = &[
+    Knob::new(Stage::Timeout, "<service>.ribbon.ConnectTimeout", Told::Default("1000"), Told::Default("1000")),
     Knob::new(Stage::Timeout, "<service>.ribbon.ReadTimeout", Told::Default("1000"), Told::Value("30000")),
     Knob::new(
         Stage::Timeout,

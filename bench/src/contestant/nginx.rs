@@ -31,7 +31,11 @@ const KNOBS: &[Knob] = &[
     Knob::new(Stage::Upstream, "upstream.keepalive_requests", Told::Default("1000"), Told::Value("1000000000")),
     Knob::new(Stage::Timeout, "client_header_timeout", Told::Default("60s"), Told::Default("60s")),
     Knob::new(Stage::Timeout, "keepalive_timeout", Told::Default("75s"), Told::Default("75s")),
+    Knob::new(Stage::Timeout, "send_timeout", Told::Default("60s"), Told::Default("60s")),
+    Knob::new(Stage::Timeout, "proxy_connect_timeout", Told::Default("60s"), Told::Default("60s")),
+    Knob::new(Stage::Timeout, "proxy_send_timeout", Told::Default("60s"), Told::Default("60s")),
     Knob::new(Stage::Timeout, "proxy_read_timeout", Told::Default("60s"), Told::Default("60s")),
+    Knob::new(Stage::Timeout, "upstream.keepalive_timeout", Told::Default("60s"), Told::Default("60s")),
     Knob::new(Stage::Body, "client_max_body_size", Told::Default("1m"), Told::Value("0")),
     Knob::new(Stage::Log, "access_log", Told::Value("access.log"), Told::Value("off")),
 ];

@@ -43,6 +43,7 @@ const DOOR: &[Knob] = &[
     Knob::new(Stage::KeepAlive, "server.tomcat.max-keep-alive-requests", NO_BOUND, NO_BOUND),
     Knob::new(Stage::Timeout, "server.tomcat.connection-timeout", Told::Default("60s"), Told::Default("60s")),
     Knob::new(Stage::Timeout, "server.tomcat.keep-alive-timeout", AS_CONNECTION_TIMEOUT, AS_CONNECTION_TIMEOUT),
+    Knob::new(Stage::Body, "gateway.client.max-body-size", NO_BOUND, NO_BOUND),
 ];
 
 /// What a client must keep up.
@@ -51,6 +52,8 @@ const CLIENTS: &[Knob] =
 
 const FRONT: &[Knob] = &[
     Knob::new(Stage::Workers, "server.tomcat.threads.max", Told::Default("200"), Told::Workers),
+    Knob::new(Stage::Workers, "gateway.workers.runnable", EIGHT_EACH, EIGHT_EACH),
+    Knob::new(Stage::Workers, "gateway.workers.scheduling", Told::Default("batch"), Told::Default("batch")),
     Knob::new(Stage::Queue, "server.tomcat.threads.max-queue-capacity", AS_CONNECTIONS, AS_CONNECTIONS),
     Knob::new(Stage::Queue, "gateway.queue.timeout", Told::Default("5s"), Told::Value("30s")),
 ];
@@ -58,6 +61,7 @@ const FRONT: &[Knob] = &[
 /// Nothing waits for a thread in it. Of the least rate it is told what makes it and portcullis alike.
 const TWIN: &[Knob] = &[
     Knob::new(Stage::Workers, "--threads", Told::Default("one per processor"), Told::Processors),
+    Knob::new(Stage::Workers, "gateway.workers.scheduling", NOT_BATCH, NOT_BATCH),
     Knob::new(Stage::Timeout, "gateway.client.min-rate", Told::Default("none: not in the twin"), Told::Value("0")),
 ];
 
@@ -82,6 +86,8 @@ const WAIT: &[Knob] = &[Knob::new(
 const LOG: &[Knob] =
     &[Knob::new(Stage::Log, "gateway.access-log.format", Told::Default("combined"), Told::Value("off"))];
 
+const EIGHT_EACH: Told = Told::Default("8 per processor");
+const NOT_BATCH: Told = Told::Default("normal: not in the twin");
 const NO_BOUND: Told = Told::Default("no bound");
 const AS_CONNECTION_TIMEOUT: Told = Told::Default("as connection-timeout");
 const AS_CONNECTIONS: Told = Told::Default("as max-connections");

@@ -3,6 +3,7 @@
 //! | name | question |
 //! |---|---|
 //! | `core` | throughput of everybody: empty and 50 ms, few and many connections |
+//! | `scheduling` | what the kernel's policy for threads is worth to portcullis |
 //! | `seed0` to `seed3` | four published comparisons, repeated as far as was told how, with their own figures beside ours |
 //! | `sweep` | offered rate against delay, across the number of threads |
 //! | `idle` | what parked connections cost |
@@ -127,6 +128,7 @@ type Maker = fn(&Effort) -> Scenario;
 
 const MAKERS: &[Maker] = &[
     core::core,
+    core::scheduling,
     seeds::seed0,
     seeds::seed1,
     seeds::seed2,

@@ -24,8 +24,7 @@ const OTHERWISE: &[(&str, &str)] = &[
     (
         "seed3",
         "Its author used JMeter and told neither its threads nor the time; here it is wrk with 200 connections. The machines had four and eight \
-         processors. The pool that was recommended, coreSize 100 that may grow to maximumSize 5000 without a queue, is not played: here pools \
-         have a fixed size, and one has a queue.",
+         processors. The pool that was recommended, coreSize 100 that may grow to maximumSize 5000 without a queue, has a row here.",
     ),
 ];
 

@@ -93,10 +93,13 @@ pub(super) fn seed3(effort: &Effort) -> Scenario {
         let overrides = told(&[("zuul.semaphore.max-semaphores", permits)]);
         groups.push(Group { only: GATEWAYS.into(), overrides, ..group });
     }
-    for (core_size, queue) in [("10", "-1"), ("100", "-1"), ("100", "5000")] {
-        let name = format!("THREAD, coreSize {core_size}, maxQueueSize {queue}");
+    for (core_size, most, queue) in effort.choose(&POOLS[2..], POOLS).iter().copied() {
+        let grows = if most == core_size { String::new() } else { format!(", maximumSize {most}") };
+        let name = format!("THREAD, coreSize {core_size}{grows}, maxQueueSize {queue}");
         let overrides = told(&[
             ("hystrix.threadpool.product.coreSize", core_size),
+            ("hystrix.threadpool.product.maximumSize", most),
+            ("hystrix.threadpool.product.allowMaximumSizeToDivergeFromCoreSize", "true"),
             ("hystrix.threadpool.product.maxQueueSize", queue),
             ("hystrix.threadpool.product.queueSizeRejectionThreshold", "5000"),
         ]);
@@ -110,6 +113,10 @@ pub(super) fn seed3(effort: &Effort) -> Scenario {
         groups,
     }
 }
+
+/// `coreSize`, `maximumSize` and `maxQueueSize`; the last is the one that was recommended.
+const POOLS: &[(&str, &str, &str)] =
+    &[("10", "10", "-1"), ("100", "100", "-1"), ("100", "100", "5000"), ("100", "5000", "-1")];
 
 /// Who takes part in the fourth, in a glance or a narrow measurement, and else.
 const OURS_AND_NGINX: &[&str] = AND_ZUUL.split_at(4).0;

@@ -10,8 +10,20 @@ fn both() -> [Vec<Scenario>; 2] {
 
 #[test]
 fn every_scenario_is_there_by_name() {
-    let names =
-        ["core", "seed0", "seed1", "seed2", "seed3", "sweep", "idle", "isolation", "tail", "bodies", "overload"];
+    let names = [
+        "core",
+        "scheduling",
+        "seed0",
+        "seed1",
+        "seed2",
+        "seed3",
+        "sweep",
+        "idle",
+        "isolation",
+        "tail",
+        "bodies",
+        "overload",
+    ];
     for scenarios in both() {
         assert_eq!(scenarios.iter().map(|scenario| scenario.name).collect::<Vec<_>>(), names);
     }
