@@ -55,7 +55,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
         "B04",
         "Without kept connections the handshake is measured.",
         "Connections are kept; the backend's count of accepted ones is a column, so reuse is seen and not assumed. ab in seed2 reuses none.",
-        "Reuse at the client's side is not switched off elsewhere.",
+        "Reuse at the client's side is not switched off elsewhere, and wrk does not tell how often it connected.",
     ),
     row(
         "B05",
@@ -72,14 +72,14 @@ pub(crate) const ANSWERS: &[Answer] = &[
     row(
         "B07",
         "The load generator was the limit.",
-        "An open-loop run is void when the client used over 70 % of a processor, or looked at one of a hundred requests more than 10 ms late. Its thread has a better priority where that is allowed.",
-        "It is not calibrated apart: `direct` shows what client and backend reach together.",
+        "An open-loop run is void when the client used over 70 % of a processor, or looked at one of a hundred requests more than 10 ms late, or later than half of what the slowest of a hundred answers took; also when its rate is more than half of what client and backend reached together before the first run, without a gateway. Its thread has a better priority where that is allowed, and wakes by a timer in nanoseconds.",
+        "It is not calibrated apart from the backend.",
     ),
     row(
         "B08",
         "The backend was the limit.",
-        "`direct` is its ceiling, in all scenarios but seed3; an open-loop run is void when it used over 70 % of a processor.",
-        "`quick` has `direct` in `core` alone. In a closed loop the backend takes what it can get: its share is a column, and nothing proves that \
+        "What wrk reaches on it before the first run is its ceiling, and an open loop that asks for more than half of that is void, as is one in which it used over 70 % of a processor; where `direct` takes part, each cell has its own ceiling.",
+        "Its delays are whole milliseconds, rounded up, for all alike. `quick` has `direct` in `core` alone. In a closed loop the backend takes what it can get: its share is a column, and nothing proves that \
          it is not the limit.",
     ),
     row(
@@ -113,7 +113,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
         "B13",
         "Too short, once.",
         "`all` has five rounds and tells medians with their spread; every run's row is kept. `quick` is labelled as no verdict.",
-        "Cells last 10 to 30 s, one of seed0 300 s; --seconds gives them another length, and a report tells how long they were. seed0 repeats itself, so it has one round.",
+        "By themselves cells last 10 to 30 s, one of seed0 300 s; --seconds gives them another length, and a report tells how long they were. seed0 repeats itself, so it has one round.",
     ),
     row(
         "B14",
@@ -126,7 +126,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
         "Somebody's defaults against somebody else's.",
         "Stock and equalised are never mixed; every limit in the path is printed and kept in contestants.csv, and again with the scenario that \
          sets it otherwise. Equalised lowers none but a time that nobody here waits for.",
-        "What a contestant cannot be told stays: Zuul 2's backlog of 128.",
+        "What a contestant cannot be told stays: Zuul 2's backlog of 128. Which limit bound in a run is not found out, but for refusals, whose reasons are counted. Stock is played where a scenario says so or --configuration asks for it, not in `core`.",
     ),
     row(
         "B16",
@@ -146,7 +146,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
         "B18",
         "Features differ.",
         "portcullis and its twin are asked the same requests before each scenario, routes, limits and failures included; each other is asked what any reverse proxy understands, at each start (in `quick` at the first), and held against portcullis. A difference is printed as not like for like, and named beside the verdict.",
-        "What others do at their limits is not compared: those are printed.",
+        "What others do at their limits is not compared: those are printed. Log lines are compared by this project's tests, not here, and what each feature costs is not measured.",
     ),
     row(
         "B19",
@@ -187,7 +187,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
     row(
         "B25",
         "No base line.",
-        "`direct` takes part in `core` and, in `all`, in every scenario but seed3; what a contestant adds to its latency and processor seconds \
+        "`direct` takes part in `core` and, in `all`, in every scenario but seed3 and scheduling, unless others are chosen by name; what a contestant adds to its latency and processor seconds \
          for a thousand answers are columns.",
         "",
     ),

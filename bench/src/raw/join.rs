@@ -141,12 +141,17 @@ fn note_participant(joined: &mut Data, part: &Part, row: &Participant) {
         ..row.clone()
     });
     let new: Vec<Participant> = new.collect();
-    if !row.parity.is_empty() && row.parity != first.parity {
+    if !row.parity.is_empty() && without_ports(&row.parity) != without_ports(&first.parity) {
         let at = part.scenarios(Some(row)).join(", ");
         let key = format!("{PARITY}of {}, {}, in {at}", row.contestant, row.configuration.word());
         joined.environment.push(Fact { key, value: row.parity.clone() });
     }
     joined.participants.extend(new);
+}
+
+/// The text without the numbers of ports, which are others at each start.
+fn without_ports(text: &str) -> String {
+    text.split("127.0.0.1:").map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit())).collect()
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub(crate) fn over_time(scenario: &str, cell: &Cell<'_>, data: &Data, side: TwoS
     let series: Vec<Series> = cell.contestants().iter().map(one).filter(|series| !series.points.is_empty()).collect();
     let note = format!(
         "Each request counts at the time when it was due. At each time the median of the valid rounds. The load is {} of the rate at which all \
-         of what binds first is held: threads when equalised, permits as ours and Zuul 1 come",
+         of what binds first is held: threads when equalised, connections to the service as ours and Zuul 1 come",
         parts().map(percent).join(", then ")
     );
     Plot { series, note, guides: turns(cell, data), ..Plot::new(title, x, y) }

@@ -262,6 +262,9 @@ const NOT_SHOWN: &[&str] = &[
     "More than one machine, and a network: the loopback loses nothing and has no distance.",
     "More processors than this machine has, and what happens when client, gateway and backend have their own.",
     "TLS, HTTP/2, WebSocket, answers without a known length, real bodies.",
+    "The highest rate at which latency stays in a bound; an upstream that restarts under load; clients that come and go (but for ab in seed2); \
+     what each fault of the old comparisons does to the figures, one by one.",
+    "That the twin is as lean as hyper allows: it hands this project's own parser each head once more, so that both decide alike.",
     "Garbage collection over hours, leaks, deployment, discovery: the longest run takes minutes.",
     "That portcullis is Zuul: it has the model, a thread for each request, and not the product; the Java originals stand beside it for that.",
     "That the async twin is the best asynchronous gateway: it is the same gateway with other input and output.",

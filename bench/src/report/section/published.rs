@@ -57,7 +57,7 @@ fn our_like(contestant: &str) -> Option<&'static str> {
 }
 
 /// The cells that repeat it: those whose name begins so, under the limits that the author names; in `seed3`, where the author's machines name
-/// the cell, those that answer at once and have the contestant.
+/// the cell, those that answer at once and have the contestant, or ours of its kind.
 fn matching<'c, 'a>(published: &Published, cells: &'c [Cell<'a>]) -> Vec<&'c Cell<'a>> {
     let (name, configuration) = match published.cell.rsplit_once(", ") {
         Some((name, "default")) => (name, Some(Configuration::Stock)),
@@ -70,8 +70,11 @@ fn matching<'c, 'a>(published: &Published, cells: &'c [Cell<'a>]) -> Vec<&'c Cel
     if !named.is_empty() || published.scenario != "seed3" {
         return named;
     }
-    let has =
-        |cell: &&Cell<'_>| !cell.of(published.contestant).is_empty() && cell.runs.iter().all(|run| run.delay_ms == 0.0);
+    let kin = [Some(published.contestant), our_like(published.contestant)];
+    let has = |cell: &&Cell<'_>| {
+        let is_there = kin.into_iter().flatten().any(|name| !cell.of(name).is_empty());
+        is_there && cell.runs.iter().all(|run| run.delay_ms == 0.0)
+    };
     cells.iter().filter(has).collect()
 }
 
