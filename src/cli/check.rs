@@ -162,6 +162,9 @@ fn backend_limits(out: &mut String, config: &Config, backend: &BackendConfig) {
     line("connect", span(backend.connect_timeout));
     line("read", bound(backend.read_timeout));
     line("deadline", bound(backend.deadline));
+    if backend.held_back > 0 {
+        line("head of an answer", format!("after the first {} octets of a body of known length", backend.held_back));
+    }
     line("attempts", backend.retry.as_ref().map_or("1".into(), attempts));
     balance::lines(backend).into_iter().for_each(|(what, value)| line(what, value));
     line("circuit", command::circuit(backend));

@@ -164,15 +164,18 @@ fn connections(config: &Config) -> Vec<Advice> {
             IsolationConfig::None => usize::MAX,
         };
         let wanted = wanted.min(config.server.max_threads);
-        (most < wanted).then(|| ((backend.kind, most, wanted), backend.id.clone()))
+        let ends = backend.connection_request_timeout.is_some();
+        (most < wanted).then(|| ((backend.kind, most, wanted, ends), backend.id.clone()))
     });
-    let remarks = grouped(scarce).into_iter().map(|((kind, most, wanted), ids)| {
+    let remarks = grouped(scarce).into_iter().map(|((kind, most, wanted, ends), ids)| {
         let key = match kind {
             BackendKind::Url => "zuul.host.max-per-route-connections",
             BackendKind::Service => "ribbon.MaxConnectionsPerHost",
         };
+        let then =
+            if ends { ", then get 503 upstream_pool_timeout" } else { " as long as it takes, each with its worker" };
         let message = format!(
-            "{most} connections for up to {wanted} requests at once to {}: the others wait for one, then get 503 upstream_pool_timeout",
+            "{most} connections for up to {wanted} requests at once to {}: the others wait for one{then}",
             ids.join(", ")
         );
         remark(key, message)
@@ -238,7 +241,9 @@ mod tests {
         check(urls, &["zuul.host.max-per-route-connections: 20 connections for up to 100 requests at once to a, b"]);
         check(&format!("{urls}zuul.host.max-per-route-connections: 100\n"), &[]);
         check(&format!("{urls}server.tomcat.max-threads: 20\nzuul.semaphore.max-semaphores: 15\n"), &[]);
-        check(&format!("{urls}gateway.compat: zuul1\n"), &["20 connections for up to 200 requests at once"]);
+        let endless = "zuul.host.max-per-route-connections: 20 connections for up to 200 requests at once to a, b: the others wait for one as \
+                       long as it takes";
+        check(&format!("{urls}gateway.compat: zuul1\n"), &[endless]);
     }
 
     #[test]

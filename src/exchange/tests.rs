@@ -617,6 +617,7 @@ fn backend(id: &str) -> BackendConfig {
         retry: None,
         verify_tls: true,
         balance: Default::default(),
+        held_back: 0,
     }
 }
 

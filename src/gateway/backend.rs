@@ -38,7 +38,7 @@ pub(crate) struct Backends {
 
 /// A service, or the server of a url route.
 pub(crate) struct Backend {
-    config: Arc<BackendConfig>,
+    pub(super) config: Arc<BackendConfig>,
     name: Arc<str>,
     balancer: Arc<Balancer>,
     command: Command,

@@ -30,8 +30,8 @@ pub(super) struct Failed<'a> {
 
 /// The head of an answer to a forwarded request.
 enum Forwarded<'r> {
-    /// An upstream's, along this route.
-    Answer(&'r Arc<Route>, Box<Answer>, Admitted<Caller>),
+    /// An upstream's, along this route to its backend.
+    Answer((&'r Backend, &'r Arc<Route>), Box<Answer>, Admitted<Caller>),
     /// A page of the gateway's own.
     Page(Reply),
 }
@@ -106,7 +106,7 @@ impl Gateway {
         record.leads_to(backend.name());
         let outbound = OutboundRequest { method: plan.method, target: plan.target, fields: plan.fields };
         let (held, answer) = backend.ask((plan.route, outbound), &mut worker.caller, client, record)?;
-        Ok(Forwarded::Answer(plan.route, Box::new(answer), held))
+        Ok(Forwarded::Answer((backend, plan.route), Box::new(answer), held))
     }
 
     fn send_forwarded(
@@ -118,8 +118,9 @@ impl Gateway {
         record: &mut Record,
     ) -> Result<Ending, Failure> {
         match forwarded {
-            Forwarded::Answer(route, answer, _held) => {
-                relay::relay(*answer, (route, request), &mut worker.buffers, client, record)
+            Forwarded::Answer((backend, route), answer, _held) => {
+                relay::relay(*answer, (backend, route, request), &mut worker.buffers, client, record)
+                    .map_err(|failure| backend.failed(failure))
             }
             Forwarded::Page(mut reply) => {
                 reply.fields.extend(record.extra_fields().map(|(name, value)| (name.into(), value)));

@@ -1,12 +1,15 @@
 //! The upstream's answer on its way to the client: head first, then the body piece by piece, with bounded memory.
 //!
 //! What is there is sent together: head, piece and end of a small answer are one write. What is not there is not waited for: a head whose
-//! body is still to come goes out at once. An answer that breaks off is never ended as if it were whole.
+//! body is still to come goes out at once, unless the backend holds it back (`gateway.compat: zuul1`). An answer that breaks off is never
+//! ended as if it were whole.
 
 use super::Failure;
+use super::backend::Backend;
 use super::record::Record;
 use crate::client::{Client, ClientError, Ending, Request};
 use crate::exchange;
+use crate::reason::Reason;
 use crate::router::Route;
 use crate::upstream::{Answer, AnswerBody, CallError};
 use crate::wire::chunked::{self, CHUNK_END, CHUNK_HEAD_ROOM, LAST_CHUNK};
@@ -31,13 +34,13 @@ impl Default for Buffers {
     }
 }
 
-/// Sends the answer to `request` along `route`.
+/// Sends the answer of `backend` to `request` along `route`.
 ///
 /// # Errors
 /// Only while nothing was sent: the client can still be told what went wrong.
 pub(super) fn relay(
     mut answer: Answer,
-    (route, request): (&Route, &Request),
+    (backend, route, request): (&Backend, &Route, &Request),
     buffers: &mut Buffers,
     client: &mut dyn Client,
     record: &mut Record,
@@ -57,7 +60,7 @@ pub(super) fn relay(
     record.answering(answer.status);
     let out = Out { client, record, head: &mut buffers.head, framing, body_octets: 0 };
     let ending = if has_body(request.head.method(), answer.status) {
-        out.body(&mut answer.body, &mut buffers.piece)?
+        out.body(&mut answer.body, &mut buffers.piece, backend.config.held_back)?
     } else {
         out.head_alone()?
     };
@@ -96,15 +99,18 @@ impl Out<'_> {
         self.write(&mut []).map_or_else(|error| self.lost(error), |()| Ok(Ending::Done))
     }
 
-    fn body(mut self, body: &mut AnswerBody, piece: &mut [u8]) -> Result<Ending, Failure> {
+    fn body(mut self, body: &mut AnswerBody, piece: &mut [u8], held_back: usize) -> Result<Ending, Failure> {
+        // What has no length may be a stream of events, which can't wait.
+        let mut least = if let Framing::Length(_) = self.framing { held_back } else { 0 };
         loop {
-            if !body.has_buffered()
+            if least == 0
+                && !body.has_buffered()
                 && !self.head.is_empty()
                 && let Err(error) = self.write(&mut [])
             {
                 return self.lost(error);
             }
-            let read = match fill(body, piece) {
+            let read = match fill(body, piece, std::mem::take(&mut least)) {
                 Ok(read) => read,
                 Err(error) => return self.broken(error),
             };
@@ -179,18 +185,21 @@ impl Out<'_> {
     }
 }
 
-/// Reads what can be had without a second wait.
-fn fill(body: &mut AnswerBody, into: &mut [u8]) -> Result<Piece, CallError> {
-    let mut length = body.read(into)?;
-    let mut is_last = length == 0;
-    while !is_last && length < into.len() && body.has_buffered() {
+/// Reads what can be had without a second wait; waits on while it is less than `least`.
+fn fill(body: &mut AnswerBody, into: &mut [u8], least: usize) -> Result<Piece, CallError> {
+    let mut length = 0;
+    loop {
         match body.read(&mut into[length..]) {
-            Ok(0) => is_last = true,
+            Ok(0) => return Ok(Piece { length, is_last: true }),
             Ok(more) => length += more,
+            // Held back, what broke off is as if it had not come; what fell silent is sent as far as it came, as Zuul does.
+            Err(error) if length < least && error.reason != Reason::Timeout => return Err(error),
+            Err(error) if length == 0 && least == 0 => return Err(error),
             // What came before the fault is sent; the next read tells the fault again, as the answer's end.
-            Err(error) if length == 0 => return Err(error),
-            Err(_) => break,
+            Err(_) => return Ok(Piece { length, is_last: false }),
+        }
+        if length == into.len() || length >= least && !body.has_buffered() {
+            return Ok(Piece { length, is_last: false });
         }
     }
-    Ok(Piece { length, is_last })
 }

@@ -62,8 +62,10 @@ impl ErrorAnswers {
 
     /// The answer to `head`, if there is one, in the form that it prefers.
     pub fn error(&self, failure: Failure<'_>, head: Option<&RequestHead>, now: SystemTime) -> Reply {
+        let is_springs_page = self.compat == Compat::Zuul1 && zuul1::is_error_page(&failure, head);
         let status = match self.compat {
             Compat::None => failure.reason.status(),
+            Compat::Zuul1 if is_springs_page => StatusCode::INTERNAL_SERVER_ERROR,
             Compat::Zuul1 => zuul1::status(&failure),
         };
         let message = match self.compat {
@@ -74,9 +76,10 @@ impl ErrorAnswers {
         let reason = (self.compat == Compat::None).then(|| failure.reason.name());
         let body = Body { reason, ..Body::of(status, &message, now) };
         // Zuul's failures carry no path, since they don't come from the container's own error dispatch; a missing route's do.
-        let tells_path = self.compat == Compat::None || failure.reason == Reason::NoRoute;
+        let tells_path = self.compat == Compat::None || failure.reason == Reason::NoRoute && !is_springs_page;
         let path = head.filter(|_| tells_path).map(|head| String::from_utf8_lossy(head.path()));
         let body = Body { path: path.as_deref(), ..body };
+        let body = if is_springs_page { Body { told: 999, error: "None", ..body } } else { body };
         let asks_to_retry = failure.reason.asks_to_retry() && status == failure.reason.status();
         let retry_after = asks_to_retry.then(|| failure.retry_after.unwrap_or_else(|| retry_after(now)));
         with_reason(body.reply(head.map_or(Form::Json, preferred)), failure.reason, retry_after)
@@ -132,8 +135,12 @@ fn with_reason(reply: Reply, reason: Reason, retry_after: Option<u64>) -> Reply 
 /// The members of the JSON body, in Spring's order.
 #[derive(Serialize)]
 struct Body<'a> {
+    #[serde(skip)]
+    status: StatusCode,
     timestamp: String,
-    status: u16,
+    /// The status as the body tells it: the answer's, but for Spring's page that was asked for without an error.
+    #[serde(rename = "status")]
+    told: u16,
     error: &'static str,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,15 +153,14 @@ impl<'a> Body<'a> {
     fn of(status: StatusCode, message: &'a str, now: SystemTime) -> Self {
         let error = status.canonical_reason().unwrap_or_default();
         let timestamp = crate::wire::date::iso_8601(now);
-        Self { timestamp, status: status.as_u16(), error, message, path: None, reason: None }
+        Self { status, timestamp, told: status.as_u16(), error, message, path: None, reason: None }
     }
 
     fn reply(&self, form: Form) -> Reply {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         match form {
-            Form::Json => Reply::new(status, "application/json", self.json()),
-            Form::Html => Reply::new(status, "text/html;charset=UTF-8", self.page()),
-            Form::Empty => Reply::empty(status),
+            Form::Json => Reply::new(self.status, "application/json", self.json()),
+            Form::Html => Reply::new(self.status, "text/html;charset=UTF-8", self.page()),
+            Form::Empty => Reply::empty(self.status),
         }
     }
 
@@ -163,7 +169,7 @@ impl<'a> Body<'a> {
     }
 
     fn page(&self) -> String {
-        let title = format!("{} {}", self.status, self.error);
+        let title = format!("{} {}", self.told, self.error);
         let lines = [Some(self.message), self.reason].into_iter().flatten().filter(|line| !line.is_empty());
         let lines: String = lines.map(|line| format!("<p>{}</p>", escaped(line))).collect();
         format!(
@@ -252,6 +258,21 @@ mod tests {
         assert_eq!(field(&reply, "Retry-After"), None);
         let reply = error(Compat::Zuul1, failure(Reason::NoRoute), "");
         assert!(reply.body.ends_with(br#""status":404,"error":"Not Found","message":"","path":"/a%20b/\""}"#));
+    }
+
+    #[test]
+    fn springs_error_page_finds_no_error_when_it_is_asked_for() {
+        let asked = crate::wire::testing::request("GET /error?x HTTP/1.1\r\nHost: a");
+        let check = |compat, reason: Reason, status: u16, told: u64| {
+            let reply = answers(compat, IncludeMessage::Never).error(reason.into(), Some(&asked), now());
+            let body: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();
+            assert_eq!((reply.status.as_u16(), body["status"].as_u64()), (status, Some(told)), "{compat:?} {reason}");
+            body
+        };
+        let body = check(Compat::Zuul1, Reason::NoRoute, 500, 999);
+        assert_eq!((&body["error"], body.get("path")), (&"None".into(), None));
+        check(Compat::Zuul1, Reason::ConnectFailed, 500, 500);
+        check(Compat::None, Reason::NoRoute, 404, 404);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use super::Failure;
 use crate::config::model::BackendKind;
 use crate::reason::{Cause, Reason};
+use crate::wire::head::RequestHead;
 use http::StatusCode;
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -28,6 +29,11 @@ pub(super) fn status(failure: &Failure<'_>) -> StatusCode {
         | Reason::FallbackRejected => StatusCode::INTERNAL_SERVER_ERROR,
         other => other.status(),
     }
+}
+
+/// Whether a client asked for Spring's error page itself, which is there without a route, and where nothing has failed.
+pub(super) fn is_error_page(failure: &Failure<'_>, head: Option<&RequestHead>) -> bool {
+    failure.reason == Reason::NoRoute && head.is_some_and(|head| head.path() == b"/error")
 }
 
 /// A passed deadline is Hystrix's; spring-retry wraps what a retryable route failed with, so that Zuul does not know it any more.

@@ -254,6 +254,7 @@ pub(super) fn backend(max_per_host: usize) -> BackendConfig {
         retry: None,
         verify_tls: true,
         balance: BalanceConfig::default(),
+        held_back: 0,
     }
 }
 

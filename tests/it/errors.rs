@@ -6,6 +6,7 @@ use crate::support::gateway::{Container, Setup, TestGateway, assert_reason, for_
 use crate::support::message::{End, Message};
 use crate::support::origin::{TestOrigin, answer};
 use crate::support::socket::DEAD;
+use crate::support::wait;
 
 for_both_containers!(
     an_unknown_path_is_404,
@@ -26,7 +27,9 @@ for_both_containers!(
     compat_mode_has_zuuls_word_for_what_upstreams_do,
     compat_mode_has_zuuls_word_for_what_is_full,
     compat_mode_has_the_forms_of_spring,
+    compat_mode_waits_for_a_connection_to_a_service,
     compat_mode_passes_no_cut_body_off_as_whole,
+    compat_mode_holds_back_what_may_still_break_off,
     interim_answers_are_no_answers,
 );
 
@@ -329,7 +332,7 @@ fn compat_mode_has_zuuls_word_for_what_is_full(container: Container) {
 }
 
 /// A7: a page for browsers, nothing for who wants neither, to HEAD the fields of a GET; and a path where there is no route. What differs:
-/// no `Vary` (nothing here varies by Origin), no page of errors below `/error`, and the connection goes on.
+/// no `Vary` (nothing here varies by Origin), and the connection goes on.
 fn compat_mode_has_the_forms_of_spring(container: Container) {
     let setup = Setup::new().container(container).set("gateway.compat", "zuul1");
     let gateway = setup.url_route("dead", "/dead/**", &format!("http://{DEAD}")).start();
@@ -348,15 +351,39 @@ fn compat_mode_has_the_forms_of_spring(container: Container) {
     assert!(page.text().contains("500 Internal Server Error"), "{}", page.text());
     let empty = ask("GET", "/dead/1", "Accept: application/xml\r\n");
     assert_eq!((empty.status, empty.field("Content-Length").as_deref()), (500, Some("0")));
-    for target in ["/other", "/error"] {
-        let missing = ask("GET", target, "");
-        let body: serde_json::Value = serde_json::from_slice(&missing.body).expect("JSON");
-        let keys: Vec<_> = body.as_object().expect("an object").keys().map(String::as_str).collect();
-        assert_eq!(keys, ["timestamp", "status", "error", "message", "path"]);
-        let values = (missing.status, &body["error"], &body["message"], &body["path"], missing.field("Vary"));
-        assert_eq!(values, (404, &"Not Found".into(), &"".into(), &target.into(), None));
-    }
+    let missing = ask("GET", "/other", "");
+    let body: serde_json::Value = serde_json::from_slice(&missing.body).expect("JSON");
+    let keys: Vec<_> = body.as_object().expect("an object").keys().map(String::as_str).collect();
+    assert_eq!(keys, ["timestamp", "status", "error", "message", "path"]);
+    let values = (missing.status, &body["error"], &body["message"], &body["path"], missing.field("Vary"));
+    assert_eq!(values, (404, &"Not Found".into(), &"".into(), &"/other".into(), None));
+    let asked_for = ask("GET", "/error", "");
+    let body: serde_json::Value = serde_json::from_slice(&asked_for.body).expect("JSON");
+    let values = (asked_for.status, &body["status"], &body["error"], body.get("path"));
+    assert_eq!(values, (500, &999.into(), &"None".into(), None));
+    let page = ask("GET", "/error", "Accept: text/html\r\n");
+    assert_eq!((page.status, page.text().contains("999 None")), (500, true), "{}", page.text());
     drop(client);
+    gateway.assert_quiet();
+}
+
+/// A7, row "pool wait exceeded": a service's connection is waited for, whatever the key of the url routes says.
+fn compat_mode_waits_for_a_connection_to_a_service(container: Container) {
+    let (release, gate) = crossbeam_channel::unbounded();
+    let origin = TestOrigin::gated(gate);
+    let setup = Setup::to_service(&origin).container(container).set("gateway.compat", "zuul1");
+    let setup = setup.set("zuul.host.connectionRequestTimeoutMillis", "1").set("up.ribbon.MaxConnectionsPerHost", "1");
+    let gateway = setup.set("up.ribbon.ReadTimeout", "60000").start();
+    let mut both = [gateway.client(), gateway.client()];
+    both[0].send("GET /1 HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+    origin.wait_for_requests(1);
+    both[1].send("GET /2 HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+    wait::until("the second waits", || gateway.metric("portcullis_upstream_connections_pending", "up") == 1.0);
+    for client in &mut both {
+        release.send(()).expect("the origin waits");
+        assert_eq!(client.response().text(), "released");
+    }
+    drop(both);
     gateway.assert_quiet();
 }
 
@@ -374,11 +401,64 @@ fn compat_mode_passes_no_cut_body_off_as_whole(container: Container) {
         Setup::new().container(container).set("gateway.compat", "zuul1").url_route("url", "/url/**", &origin.url());
     let setup = setup.set("zuul.host.socketTimeoutMillis", "150").set("svc.ribbon.ReadTimeout", "150");
     let gateway = setup.service_route("svc", "/svc/**", &[&origin]).start();
-    for target in ["/url/cut", "/svc/cut", "/url/stalled", "/svc/stalled"] {
+    for target in ["/url/cut", "/url/stalled", "/svc/stalled"] {
         let mut client = gateway.client();
         client.send(format!("GET {target} HTTP/1.1\r\nHost: gw.test\r\n\r\n"));
         let end = client.answer_or_end("GET");
         assert!(end.is_err(), "{target} looks whole: {end:?}");
+        gateway.assert_quiet();
+    }
+}
+
+/// A7, row "body cut" of a service: what breaks off in its first 8 KiB becomes Zuul's 500. What comes slowly, is longer or has no length
+/// is passed on as ever.
+fn compat_mode_holds_back_what_may_still_break_off(container: Container) {
+    let (release, gate) = crossbeam_channel::unbounded();
+    let origin = TestOrigin::scripted(move |talk| {
+        let request = talk.read_request().expect("a request");
+        let cut_after = |octets| format!("HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n{}", "x".repeat(octets));
+        match &request.target[..] {
+            b"/early" => drop(talk.send(cut_after(8191))),
+            b"/late" => drop(talk.send(cut_after(8192))),
+            b"/slow" => {
+                talk.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\none");
+                talk.wait_for(&gate);
+                talk.send("two");
+            }
+            _ => {
+                talk.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n");
+                talk.wait_for(&gate);
+                talk.send("0\r\n\r\n");
+            }
+        }
+    });
+    let setup = Setup::to_service(&origin).container(container).set("gateway.compat", "zuul1");
+    let gateway = setup.set("up.ribbon.ReadTimeout", "60000").start();
+    let early = gateway.get("/early");
+    assert_eq!(told(&early), (500, String::new()));
+    assert_eq!(early.field("X-Gateway-Reason").as_deref(), Some("upstream_aborted"));
+    let mut client = gateway.client();
+    client.send("GET /late HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+    let end = client.answer_or_end("GET");
+    assert!(end.is_err(), "a part looks whole: {end:?}");
+    let mut client = gateway.client();
+    client.send("GET /stream HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+    client.wait_for_text("one");
+    release.send(()).expect("the origin waits");
+    assert_eq!(client.response().text(), "one");
+    client.send("GET /slow HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+    release.send(()).expect("the origin waits");
+    let answer = client.response();
+    assert_eq!((answer.status, answer.text().as_str()), (200, "onetwo"));
+    if container == Container::Native {
+        client.send("GET /slow HTTP/1.1\r\nHost: gw.test\r\n\r\n");
+        origin.wait_for_requests(5);
+        client.reset();
+        // Who left while the head was held back holds nothing, upstream neither.
+        gateway.assert_quiet();
+        wait::until("the origin is let go", || origin.open_connections() == 0);
+    } else {
+        drop(client);
         gateway.assert_quiet();
     }
 }

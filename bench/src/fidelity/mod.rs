@@ -118,7 +118,16 @@ fn differ_twice(
     let first = differences();
     let verdict = intended.judge(first.clone(), &[&probe.name]);
     let settled = verdict.unexpected.is_empty() && verdict.stale.is_empty();
-    if settled || once || probe.stream.is_some() { first } else { differences() }
+    if settled || once || probe.stream.is_some() {
+        return first;
+    }
+    say(&format!(
+        "{} is played again: {} differences were not intended, {} entries did not occur",
+        probe.name,
+        verdict.unexpected.len(),
+        verdict.stale.len()
+    ));
+    differences()
 }
 
 fn play(probe: &Probe, gateway: SocketAddr, backend: &Backend, places: Places) -> Observation {

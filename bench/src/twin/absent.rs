@@ -148,6 +148,13 @@ fn of_the_model(config: &Config) -> Vec<String> {
         lines.push("not in the twin: a keep-alive timeout other than the connection timeout".into());
     }
     for backend in config.backends.values() {
+        if backend.held_back > 0 {
+            let octets = backend.held_back;
+            lines.push(format!(
+                "not in the twin: an answer's head waits for {octets} octets of its body (gateway.compat: zuul1): {}",
+                backend.id
+            ));
+        }
         if matches!(backend.isolation, IsolationConfig::Thread { .. }) {
             lines.push(format!("THREAD is counted as places in the twin, without threads: {}", backend.id));
         }
@@ -239,5 +246,8 @@ mod tests {
             .unwrap();
         assert!(from(&two).iter().any(|line| line.contains("the servers of svc are asked in turn")));
         assert!(from(&loaded).contains(&"THREAD is counted as places in the twin, without threads: svc".to_owned()));
+        let compat = "gateway.compat: zuul1\nzuul.routes.svc: {path: /**}\nsvc.ribbon.listOfServers: 'a:1'\n";
+        let loaded = portcullis::config::load_str(compat).unwrap();
+        assert!(from(&loaded).iter().any(|line| line.contains("waits for 8192 octets of its body")));
     }
 }

@@ -81,7 +81,8 @@ pub(super) const KEYS: &[Key] = &[
         "zuul.host.connection-request-timeout-millis",
         MILLIS,
         "2s",
-        "Longest wait for an upstream connection, every route; 0 or less waits for ever, as Zuul does by default.",
+        "Longest wait for an upstream connection, every route; 0 or less waits for ever, as Zuul does by default. Under gateway.compat: zuul1 \
+         it is about url routes alone, and without it they wait for ever too.",
     ),
     acts(
         "zuul.host.time-to-live",

@@ -13,7 +13,8 @@ pub struct GatewayConfig {
     pub container: Container,
     /// `gateway.http-client`: native (default) or ureq.
     pub http_client: HttpClient,
-    /// `gateway.compat`: `zuul1` answers with Zuul's own statuses and messages and leaves url routes unguarded.
+    /// `gateway.compat`: `zuul1` answers with Zuul's own statuses and messages, and has the limits that these follow from: see
+    /// [`super::IsolationConfig::None`], [`super::BackendConfig::connection_request_timeout`] and [`super::BackendConfig::held_back`].
     pub compat: Compat,
     /// `gateway.queue.timeout`: the longest wait in the ready queue; default 5 s.
     pub queue_timeout: Duration,
@@ -89,7 +90,7 @@ pub enum HttpClient {
 pub enum Compat {
     /// Our statuses.
     None,
-    /// Zuul 1's.
+    /// Zuul 1's, and what they follow from.
     Zuul1,
 }
 

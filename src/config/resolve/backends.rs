@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// What Tomcat keeps of an answer before it sends the head (`org.apache.catalina.connector.OutputBuffer`).
+const TOMCATS_BUFFER: usize = 8192;
+
 /// Looks up what each backend may.
 pub(super) struct Backends<'a> {
     pub(super) settings: &'a Settings,
@@ -58,7 +61,7 @@ impl Backends<'_> {
             read_timeout: read.time(READ_TIMEOUT).unwrap_or(Some(Duration::from_secs(1))),
             max_total_connections: read.amount(MAX_TOTAL).unwrap_or(200),
             max_connections_per_host: read.amount(MAX_PER_HOST).unwrap_or(50),
-            connection_request_timeout: self.connection_request_timeout(),
+            connection_request_timeout: self.connection_request_timeout(BackendKind::Service),
             time_to_live: life.or_else(|| read.time(KEEP_ALIVE)).unwrap_or(Some(Duration::from_secs(900))),
             adaptive: None,
             deadline: strategy.deadline_of_a_service(read, faults),
@@ -68,6 +71,7 @@ impl Backends<'_> {
             retry: retry::of_a_service(read, routes, faults),
             verify_tls: true,
             balance: balance::of_a_service(read, faults),
+            held_back: if self.compat == Compat::Zuul1 { TOMCATS_BUFFER } else { 0 },
         }
     }
 
@@ -85,7 +89,7 @@ impl Backends<'_> {
             read_timeout: read.time("zuul.host.socket-timeout-millis").unwrap_or(Some(Duration::from_secs(10))),
             max_total_connections: read.amount("zuul.host.max-total-connections").unwrap_or(200),
             max_connections_per_host: per_route,
-            connection_request_timeout: self.connection_request_timeout(),
+            connection_request_timeout: self.connection_request_timeout(BackendKind::Url),
             time_to_live: read.count("zuul.host.time-to-live").and_then(|number| front::in_unit(number, &unit)),
             thread_pool_key_override: None,
             isolation: if guarded { strategy.of_a_url_route(per_route) } else { IsolationConfig::None },
@@ -95,6 +99,7 @@ impl Backends<'_> {
             retry: None,
             verify_tls: read.flag("zuul.ssl-hostname-validation-enabled").unwrap_or(true),
             balance: BalanceConfig::default(),
+            held_back: 0,
         }
     }
 
@@ -102,8 +107,14 @@ impl Backends<'_> {
         command::Command { settings: self.settings, id, kind, compat: self.compat }.resolve(pool_key, faults)
     }
 
-    fn connection_request_timeout(&self) -> Option<Duration> {
-        self.settings.all().time("zuul.host.connection-request-timeout-millis").unwrap_or(Some(Duration::from_secs(2)))
+    /// Zuul waits as long as it takes: for a url route unless the key is written, for a service whatever it says.
+    fn connection_request_timeout(&self, kind: BackendKind) -> Option<Duration> {
+        let written = self.settings.all().time("zuul.host.connection-request-timeout-millis");
+        match (self.compat, kind) {
+            (Compat::None, _) => written.unwrap_or(Some(Duration::from_secs(2))),
+            (Compat::Zuul1, BackendKind::Url) => written.flatten(),
+            (Compat::Zuul1, BackendKind::Service) => None,
+        }
     }
 
     /// The servers that the keys name, else those of the route file. An entry that is no server is a fault.

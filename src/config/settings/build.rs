@@ -17,8 +17,10 @@ use std::collections::{HashMap, HashSet};
 /// Merges the documents of files, the environment and the command line (the last document), later ones over earlier ones.
 pub(crate) fn merge(documents: &[Document], environment: &[(String, String)], faults: &mut Vec<Fault>) -> Settings {
     let (arguments, files) = documents.split_last().map_or((&[][..], &[][..]), |(last, rest)| (last.as_slice(), rest));
+    let names = Names::new(files, environment, arguments);
     let mut building = Building {
         settings: Settings::default(),
+        like_zuul: is_like_zuul(&names),
         unread: Vec::new(),
         told: HashSet::new(),
         lists: HashSet::new(),
@@ -28,7 +30,6 @@ pub(crate) fn merge(documents: &[Document], environment: &[(String, String)], fa
     let from_environment = variables::entries(environment, &building.settings, building.faults);
     building.document(&from_environment);
     building.document(arguments);
-    let names = Names::new(files, environment, arguments);
     building.resolve_placeholders(&names);
     building.check_values();
     building.tell_unread(&names);
@@ -37,6 +38,8 @@ pub(crate) fn merge(documents: &[Document], environment: &[(String, String)], fa
 
 struct Building<'a> {
     settings: Settings,
+    /// `gateway.compat: zuul1`: what Zuul passes over is passed over here.
+    like_zuul: bool,
     /// Each namespace that is not read, with the warning about its first name.
     unread: Vec<(String, Fault)>,
     /// Keys without effect that were told already.
@@ -56,12 +59,18 @@ impl Building<'_> {
             };
             let Entry { name, value, place } = entry;
             let name = name.to_string();
+            // A variable can be spelt in one way only, and Spring finds it.
+            let misspelt = found.relaxed && found.key.is_exact() && !matches!(place, Place::Environment(_));
+            if misspelt && self.like_zuul {
+                self.faults.push(passed_over(&place, name, found.key));
+                continue;
+            }
             if let Some(first) = given.get(&(found.key.name, found.ids.clone())) {
                 self.faults.push(given_twice(&place, name, first));
                 continue;
             }
             given.insert((found.key.name, found.ids.clone()), (name.clone(), place.clone()));
-            if found.relaxed && found.key.is_exact() && place.file().is_some() {
+            if misspelt {
                 self.faults.push(spelt_otherwise(&place, name.clone(), found.key));
             }
             self.tell_effect(found.key, &name, &place);
@@ -157,9 +166,25 @@ fn given_twice(place: &Place, name: String, (first, at): &(String, Place)) -> Fa
 }
 
 fn spelt_otherwise(place: &Place, name: String, key: &Key) -> Fault {
-    let exact = key.name.replace("...>", ">");
+    let exact = exact_name(key);
     let message = format!("taken for {exact}; Zuul itself would ignore it, since it reads that name only so spelt");
     Fault::warning(place, name, message)
+}
+
+fn passed_over(place: &Place, name: String, key: &Key) -> Fault {
+    let exact = exact_name(key);
+    let message = format!("not read under gateway.compat: zuul1, since Zuul reads that name only when spelt {exact}");
+    Fault::warning(place, name, message)
+}
+
+fn exact_name(key: &Key) -> String {
+    key.name.replace("...>", ">")
+}
+
+/// Asked before anything is put in, since it decides what is; a value that can't be had is a fault told later.
+fn is_like_zuul(names: &Names) -> bool {
+    let value = placeholder::resolve("${gateway.compat:}", &|name| names.look_up(name));
+    value.is_ok_and(|value| value.trim().eq_ignore_ascii_case("zuul1"))
 }
 
 /// Whether a route's id seems to have been written with a bare dot, which splits it.

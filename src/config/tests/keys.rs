@@ -212,6 +212,21 @@ fn relaxed_spellings_of_archaius_keys_count_and_are_told() {
 }
 
 #[test]
+fn what_zuul_passes_over_is_passed_over_under_compat() {
+    let yaml =
+        "zuul.routes.a: /a\ngateway.compat: ${COMPAT:Zuul1}\na.ribbon.ReadTimeout: 7000\na.ribbon.read-timeout: 9000\n";
+    assert_eq!(config(yaml).backends["a"].read_timeout, Some(std::time::Duration::from_secs(7)));
+    assert_eq!(
+        warnings(yaml),
+        [
+            "warning: gateway.yaml:4: a.ribbon.read-timeout: not read under gateway.compat: zuul1, since Zuul reads that name only when \
+          spelt <service>.ribbon.ReadTimeout"
+        ]
+    );
+    assert!(warnings("zuul.add-hostheader: true\ngateway.compat: zuul1\n").is_empty());
+}
+
+#[test]
 fn limits_for_nobody_are_told() {
     let told = warnings(
         "zuul.routes.users: /u/**\nuser.ribbon.ReadTimeout: 1s\nhystrix.threadpool.RibbonCommand.coreSize: 5\n",

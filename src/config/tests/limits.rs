@@ -170,6 +170,16 @@ fn connections_of_services_are_ribbons() {
 }
 
 #[test]
+fn connections_are_waited_for_as_in_zuul_under_compat() {
+    let compat = "gateway.compat: zuul1\n";
+    let written = format!("{compat}zuul.host.connection-request-timeout-millis: 300\n");
+    let short = Some(Duration::from_millis(300));
+    assert_eq!([compat, &written].map(|yaml| service(yaml).connection_request_timeout), [None, None]);
+    assert_eq!([compat, &written].map(|yaml| url(yaml).connection_request_timeout), [None, short]);
+    assert_eq!([service(compat).held_back, url(compat).held_back, service("").held_back], [8192, 0, 0]);
+}
+
+#[test]
 fn servers_are_listed_in_order() {
     let servers = |yaml: &str| {
         service(yaml).servers.iter().map(|s| format!("{:?} {}", s.scheme, s.authority())).collect::<Vec<_>>()

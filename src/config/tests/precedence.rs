@@ -54,6 +54,14 @@ fn arguments_win_over_environment_over_later_files() {
 }
 
 #[test]
+fn under_compat_what_zuul_reads_in_one_spelling_is_passed_over_wherever_it_can_be_spelt() {
+    let told = [("zuul.routes.a", "/a"), ("gateway.compat", "zuul1"), ("a.ribbon.read-timeout", "9000")];
+    let read = |environment: &[(&str, &str)]| from(Vec::new(), environment, &told).backends["a"].read_timeout;
+    assert_eq!(read(&[]), Some(std::time::Duration::from_secs(1)));
+    assert_eq!(read(&[("A_RIBBON_READTIMEOUT", "7000")]), Some(std::time::Duration::from_secs(7)));
+}
+
+#[test]
 fn an_old_name_in_a_stronger_source_wins() {
     let new = [("server.tomcat.threads.max", "30")];
     assert_eq!(from(Vec::new(), &[("SERVER_TOMCAT_MAX_THREADS", "20")], &new).server.max_threads, 30);

@@ -60,7 +60,7 @@ const SHORTCOMINGS: &[(&str, &str)] = &[
     ),
     (
         "a client's hang-up is seen late",
-        "there is no descriptor to wait on: it is noticed at the next write, so an upstream call goes on until then",
+        "there is no descriptor to wait on: it is noticed at the next write, so an upstream call, or the wait for a connection, goes on until then",
     ),
     ("min-rate does not act", "single reads and writes are bounded, not their pace"),
     (
