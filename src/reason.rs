@@ -101,6 +101,8 @@ pub enum Cause {
     NoAnswer,
     /// Any of these but the deadline, on a retryable route: after the last attempt.
     Retryable,
+    /// The answer's body failed before anything of the answer was sent.
+    Body,
 }
 
 impl std::fmt::Display for Reason {

@@ -9,7 +9,7 @@ use super::backend::Backend;
 use super::record::Record;
 use crate::client::{Client, ClientError, Ending, Request};
 use crate::exchange;
-use crate::reason::Reason;
+use crate::reason::{Cause, Reason};
 use crate::router::Route;
 use crate::upstream::{Answer, AnswerBody, CallError};
 use crate::wire::chunked::{self, CHUNK_END, CHUNK_HEAD_ROOM, LAST_CHUNK};
@@ -172,7 +172,7 @@ impl Out<'_> {
     /// The upstream broke off: an error answer if nothing was sent, else an abort that the client can notice.
     fn broken(self, error: CallError) -> Result<Ending, Failure> {
         if !self.head.is_empty() {
-            return Err(error.into());
+            return Err(Failure { cause: Some(Cause::Body), ..error.into() });
         }
         self.record.failed(error.reason, error.detail);
         Ok(Ending::Abort)

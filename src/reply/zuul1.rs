@@ -33,7 +33,7 @@ pub(super) fn status(failure: &Failure<'_>) -> StatusCode {
 
 /// Whether a client asked for Spring's error page itself, which is there without a route, and where nothing has failed.
 pub(super) fn is_error_page(failure: &Failure<'_>, head: Option<&RequestHead>) -> bool {
-    failure.reason == Reason::NoRoute && head.is_some_and(|head| head.path() == b"/error")
+    failure.reason == Reason::NoRoute && head.is_some_and(|head| matches!(head.path(), b"/error" | b"/error/"))
 }
 
 /// A passed deadline is Hystrix's; spring-retry wraps what a retryable route failed with, so that Zuul does not know it any more.
@@ -47,6 +47,7 @@ pub(super) fn message<'a>(failure: &Failure<'a>) -> Cow<'a, str> {
     match (failure.reason, failure.backend) {
         (Reason::NoRoute, _) => "No message available".into(),
         (Reason::Timeout, Some(_)) if failure.cause == Some(Cause::Deadline) => "TIMEOUT".into(),
+        (_, Some(_)) if failure.cause == Some(Cause::Body) => "post:SendResponseFilter".into(),
         (_, Some(BackendKind::Service)) if failure.cause == Some(Cause::Retryable) => "COMMAND_EXCEPTION".into(),
         (reason, Some(BackendKind::Service)) => of_hystrix(reason).map_or(failure.message.into(), Cow::from),
         (reason, Some(BackendKind::Url)) if status(failure) == StatusCode::INTERNAL_SERVER_ERROR => {
@@ -126,6 +127,12 @@ mod tests {
         check(plain(Reason::ConnectTimeout), Service, 500, "GENERAL");
         check((Reason::UpstreamAborted, Some(Cause::NoAnswer)), Service, 500, "GENERAL");
         check(plain(Reason::UpstreamBadResponse), Service, 500, "GENERAL");
+    }
+
+    #[test]
+    fn a_body_fails_in_the_filter_that_sends_it() {
+        check((Reason::UpstreamAborted, Some(Cause::Body)), Service, 500, "post:SendResponseFilter");
+        check((Reason::UpstreamBadResponse, Some(Cause::Body)), Url, 500, "post:SendResponseFilter");
     }
 
     #[test]
