@@ -36,7 +36,7 @@ const KNOBS: &[Knob] = &[
     Knob::new(Stage::Timeout, "defaults.timeout http-request", AS_CLIENT, AS_CLIENT),
     Knob::new(Stage::Timeout, "defaults.timeout http-keep-alive", AS_CLIENT, AS_CLIENT),
     Knob::new(Stage::Timeout, "defaults.timeout server", Told::Value("50000ms"), Told::Value("50000ms")),
-    Knob::new(Stage::Log, "log", Told::Default("off"), Told::Default("off")),
+    Knob::new(Stage::Log, "log", Told::Default("off, where Debian's file has syslog"), Told::Default("off")),
 ];
 
 const AS_CLIENT: Told = Told::Default("as timeout client");

@@ -80,23 +80,32 @@ fn table(dir: &Dir, file: &str) -> Vec<HashMap<String, String>> {
 }
 
 #[test]
-fn a_contestant_is_held_against_portcullis_at_each_start_and_its_backend_never_notices() {
-    let dir = Dir::new("alike");
-    let arguments = [&["all", "--scenario", "tail", "--contestant", "nginx"], TINY].concat();
+fn nginx_is_held_against_portcullis_at_each_start_and_its_backend_never_notices() {
+    is_held_against_portcullis("nginx", "nginx");
+}
+
+#[test]
+fn haproxy_is_held_against_portcullis_at_each_start_and_its_backend_never_notices() {
+    is_held_against_portcullis("haproxy", "HAProxy");
+}
+
+fn is_held_against_portcullis(name: &str, label: &str) {
+    let dir = Dir::new(name);
+    let arguments = [&["all", "--scenario", "tail", "--contestant", name], TINY].concat();
     let output = bench(&arguments, Some(&dir.0)).output().expect("bench runs");
     assert!(output.status.success(), "{}", told(&output));
     let contestants = table(&dir, "contestants.csv");
-    let [nginx] = &contestants[..] else { panic!("{contestants:?}") };
-    if !nginx["missing"].is_empty() {
+    let [it] = &contestants[..] else { panic!("{contestants:?}") };
+    if !it["missing"].is_empty() {
         let required = std::env::var_os("PORTCULLIS_REQUIRE_PARTS").is_some_and(|value| value == "1");
-        assert!(!required, "{}, and parts are required", nginx["missing"]);
+        assert!(!required, "{}, and parts are required", it["missing"]);
         // Not a print macro: the harness would swallow the line of a test that passes.
-        let _ = writeln!(std::io::stderr(), "skipped: {}", nginx["missing"]);
+        let _ = writeln!(std::io::stderr(), "skipped: {}", it["missing"]);
         return;
     }
-    assert!(nginx["parity"].starts_with("not like for like: "), "{}", nginx["parity"]);
-    let via = r#"answer: field via: portcullis "1.1 portcullis", nginx has none (and in "#;
-    assert!(nginx["parity"].contains(via), "{}", nginx["parity"]);
+    assert!(it["parity"].starts_with("not like for like: "), "{}", it["parity"]);
+    let via = format!(r#"answer: field via: portcullis "1.1 portcullis", {name} has none (and in "#);
+    assert!(it["parity"].contains(&via), "{}", it["parity"]);
     // The second start showed nothing else.
     assert!(!dir.rows("environment.csv").iter().any(|row| row.starts_with("parity of ")));
     let runs = table(&dir, "runs.csv");
@@ -105,7 +114,7 @@ fn a_contestant_is_held_against_portcullis_at_each_start_and_its_backend_never_n
         assert_eq!((&run["backend_requests"], run["reconciliation"].as_str()), (&run["sent"], ""));
     }
     let report = std::fs::read_to_string(dir.0.join("report.md")).expect("a report");
-    assert!(report.contains("| nginx, equalised, beside portcullis | not like for like: "), "{report}");
+    assert!(report.contains(&format!("| {label}, equalised, beside portcullis | not like for like: ")), "{report}");
 }
 
 #[test]
