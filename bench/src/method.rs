@@ -72,7 +72,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
     row(
         "B07",
         "The load generator was the limit.",
-        "An open-loop run is void when the client used over 70 % of a processor, or looked at one of a hundred requests more than 10 ms late, or later than half of what the slowest of a hundred answers took; also when its rate is more than half of what client and backend reached together before the first run, without a gateway. Its thread has a better priority where that is allowed, and wakes by a timer in nanoseconds.",
+        "An open-loop run is void when the client used over 70 % of a processor, or looked at one of a hundred requests more than 10 ms late, or later than half of what the slowest of a hundred answers took; also when its rate, on average, is more than half of what client and backend reached together before the first run, without a gateway (small answers; environment.csv tells it where it was measured). Its thread has a better priority where that is allowed, and wakes by a timer in nanoseconds.",
         "It is not calibrated apart from the backend.",
     ),
     row(

@@ -18,6 +18,15 @@ const KERNEL: &[&str] = &[
 const PROGRAMS: &[(&str, &str)] =
     &[("wrk", "-v"), ("ab", "-V"), ("nginx", "-v"), ("haproxy", "-v"), ("java", "-version")];
 
+/// The key of the words that started the measurement.
+pub(crate) const COMMAND_LINE: &str = "command line";
+
+/// A command line with the last part of each path alone: where somebody keeps things is no fact of the machine.
+pub(crate) fn without_folders(line: &str) -> String {
+    let last = |word: &str| word.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+    line.split(' ').map(last).collect::<Vec<_>>().join(" ")
+}
+
 /// Everything that can be found out, as keys and values; what is missing is said to be. A debug build is for trying the kit out, and says so.
 pub(crate) fn facts() -> Vec<(String, String)> {
     let mut facts = vec![
@@ -37,7 +46,7 @@ pub(crate) fn facts() -> Vec<(String, String)> {
         ("version of rustc".into(), env!("BENCH_RUSTC").into()),
         // A debug build is for trying the kit out.
         ("build".into(), if cfg!(debug_assertions) { "debug: no figures" } else { "release" }.into()),
-        ("command line".into(), std::env::args().collect::<Vec<_>>().join(" ")),
+        (COMMAND_LINE.into(), without_folders(&std::env::args().collect::<Vec<_>>().join(" "))),
         ("network".into(), "loopback: no loss, no distance".into()),
         ("protocol".into(), "HTTP/1.1 with kept connections; ab: HTTP/1.0, a connection for each request".into()),
     ];
@@ -130,6 +139,14 @@ mod tests {
         assert_eq!(declared("<artifactId>a</artifactId>\n <version>1.2</version>", "a"), Some("1.2"));
         assert_eq!(declared("<artifactId>a</artifactId>", "a"), None);
         assert_eq!(version_of("nobody"), "not told");
+    }
+
+    #[test]
+    fn nobodys_folders_are_told() {
+        assert_eq!(
+            without_folders("/a/b/bench all --results /c/d/e/ --seconds 2"),
+            "bench all --results e --seconds 2"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! see [`OF_ALL`]. Whatever else differs, such as the command line or the revision of the kit, is told of each.
 
 use super::{Data, Fact, Latency, Participant, Run, Window, scenarios};
+use crate::measure::environment::{COMMAND_LINE, without_folders};
 use std::collections::HashSet;
 
 /// A directory of results, and what errors call it.
@@ -14,6 +15,9 @@ pub(crate) struct Part {
 
 /// Facts in which all parts must agree, and that each must tell.
 const OF_ALL: &[&str] = &["kernel", "cpu", "processors", "memory", "build", "rounds", "verdict"];
+
+/// How keys begin that tell what was measured again.
+const LEFT_OUT: &str = "left out of ";
 
 /// How keys begin that tell what probes showed.
 const PARITY: &str = "parity ";
@@ -63,7 +67,7 @@ pub(crate) fn leave_out_what_came_again(parts: &mut [Part]) {
         let of_again = |key: &str| again.iter().any(|name| key.ends_with(&format!(" {name}")));
         part.data.environment.retain(|fact| !of_again(&fact.key));
         let value = format!("{}: measured again, and told as it was then", again.join(", "));
-        part.data.environment.push(Fact { key: format!("left out of {}", part.name), value });
+        part.data.environment.push(Fact { key: format!("{LEFT_OUT}{}", without_folders(&part.name)), value });
     }
 }
 
@@ -107,11 +111,15 @@ fn facts(parts: &[Part]) -> Vec<Fact> {
         if facts.iter().any(|known| known.key == fact.key) {
             continue;
         }
-        let told = parts.iter().filter_map(|part| Some((part, part.data.fact(&fact.key)?)));
-        let told: Vec<(&Part, &str)> = told.collect();
-        let line = |(part, value): &(&Part, &str)| format!("{}: {value}", part.scenarios(None).join(", "));
-        let value = match told.iter().all(|(_, value)| *value == fact.value) {
-            true => fact.value.clone(),
+        // Of a part of which nothing is left, that alone is told.
+        let counts = |part: &&Part| !part.data.runs.is_empty() || fact.key.starts_with(LEFT_OUT);
+        let told = parts.iter().filter(counts).filter_map(|part| Some((part, part.data.fact(&fact.key)?)));
+        let short = |value: &str| if fact.key == COMMAND_LINE { without_folders(value) } else { value.to_owned() };
+        let told: Vec<(&Part, String)> = told.map(|(part, value)| (part, short(value))).collect();
+        let Some((_, first)) = told.first() else { continue };
+        let line = |(part, value): &(&Part, String)| format!("{}: {value}", part.scenarios(None).join(", "));
+        let value = match told.iter().all(|(_, value)| value == first) {
+            true => first.clone(),
             false => told.iter().map(line).collect::<Vec<_>>().join("\n"),
         };
         facts.push(Fact { key: fact.key.clone(), value });
@@ -215,7 +223,7 @@ mod tests {
         assert_eq!((joined.latencies.len(), joined.windows.len()), (2, 2));
         assert_eq!(joined.fact("threads in idle"), Some("300"));
         assert_eq!(joined.fact("threads in core"), Some("1200"));
-        let told = joined.fact("left out of results/core");
+        let told = joined.fact("left out of core");
         assert_eq!(told, Some("idle: measured again, and told as it was then"));
     }
 

@@ -100,7 +100,11 @@ impl Effort {
             first.most,
             later.most
         );
-        let who = if self.is_narrow() { "few: the Java originals are in core alone" } else { "Java originals too" };
+        let who = if self.is_narrow() {
+            "few: the Java originals are in core alone, unless named"
+        } else {
+            "Java originals too"
+        };
         let processes = match (self.quick, self.shared) {
             (true, _) => "one for all cells of a contestant with the same setup",
             (false, true) => "a fresh one for each contestant, group of cells and round",

@@ -133,7 +133,10 @@ fn seconds_and_rounds_can_be_given_and_are_told() {
     let warm_up = "windows of 3 s, until three bring nothing new: at most 9 for the first cell of a process, 5 for each later one";
     let processes = "one for all cells of a contestant with the same setup";
     let arrivals = "of each round from a seed of its own, the same for all contestants";
-    assert_eq!(told, [processes, "1", arrivals, "2", "7", warm_up, "few: the Java originals are in core alone"]);
+    assert_eq!(
+        told,
+        [processes, "1", arrivals, "2", "7", warm_up, "few: the Java originals are in core alone, unless named"]
+    );
     let cells = all(&effort).into_iter().flat_map(|scenario| scenario.groups).flat_map(|group| group.cells);
     let its_own = |cell: &Cell| matches!(cell.load, Load::Ab { .. } | Load::Overload { .. });
     assert!(cells.filter(|cell| !its_own(cell)).all(|cell| cell.seconds == 7.0));

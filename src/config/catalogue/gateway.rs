@@ -17,8 +17,8 @@ pub(super) const KEYS: &[Key] = &[
         Kind::Choice(&["none", "zuul1"]),
         "none",
         "zuul1: Zuul's own statuses and messages for failures, and what they follow from: url routes are unguarded, connections are waited \
-         for, a service's answer that breaks off in its first 8 KiB is an error, and names that Zuul reads in one spelling alone are not \
-         read in another.",
+         for, a service's answer of known length that breaks off in its first 8 KiB is an error, and names that Zuul reads in one spelling \
+         alone are not read in another.",
     ),
     acts(
         "gateway.queue.timeout",
