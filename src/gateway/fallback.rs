@@ -120,7 +120,6 @@ impl Gateway {
         match forwarded {
             Forwarded::Answer((backend, route), answer, _held) => {
                 relay::relay(*answer, (backend, route, request), &mut worker.buffers, client, record)
-                    .map_err(|failure| backend.failed(failure))
             }
             Forwarded::Page(mut reply) => {
                 reply.fields.extend(record.extra_fields().map(|(name, value)| (name.into(), value)));

@@ -141,8 +141,7 @@ impl Gateway {
         record.leads_to(backend.name());
         let outbound = OutboundRequest { method, target: target.clone(), fields };
         match backend.ask((route, outbound), &mut worker.caller, client, record) {
-            Ok((_held, answer)) => relay::relay(answer, (backend, route, request), &mut worker.buffers, client, record)
-                .map_err(|failure| backend.failed(failure)),
+            Ok((_held, answer)) => relay::relay(answer, (backend, route, request), &mut worker.buffers, client, record),
             Err(failure) => self.fall_back(Failed { failure, backend, target }, worker, request, client, record),
         }
     }

@@ -58,9 +58,9 @@ pub(super) fn relay(
     }
     head.finish(Tail { framing, persistence, now: SystemTime::now() });
     record.answering(answer.status);
-    let out = Out { client, record, head: &mut buffers.head, framing, body_octets: 0 };
+    let out = Out { backend, client, record, head: &mut buffers.head, framing, body_octets: 0 };
     let ending = if has_body(request.head.method(), answer.status) {
-        out.body(&mut answer.body, &mut buffers.piece, backend.config.held_back)?
+        out.body(&mut answer.body, &mut buffers.piece)?
     } else {
         out.head_alone()?
     };
@@ -80,6 +80,7 @@ fn length(answer: &Answer, request: &Request) -> Option<u64> {
 
 /// An answer being sent.
 struct Out<'a> {
+    backend: &'a Backend,
     client: &'a mut dyn Client,
     record: &'a mut Record,
     /// What is still to be sent of the head.
@@ -99,10 +100,9 @@ impl Out<'_> {
         self.write(&mut []).map_or_else(|error| self.lost(error), |()| Ok(Ending::Done))
     }
 
-    fn body(mut self, body: &mut AnswerBody, piece: &mut [u8], held_back: usize) -> Result<Ending, Failure> {
-        // What has no length may be a stream of events, which can't wait.
-        let mut least = if let Framing::Length(_) = self.framing { held_back } else { 0 };
+    fn body(mut self, body: &mut AnswerBody, piece: &mut [u8]) -> Result<Ending, Failure> {
         loop {
+            let least = self.held_back();
             if least == 0
                 && !body.has_buffered()
                 && !self.head.is_empty()
@@ -110,7 +110,7 @@ impl Out<'_> {
             {
                 return self.lost(error);
             }
-            let read = match fill(body, piece, std::mem::take(&mut least)) {
+            let read = match fill(body, piece, least) {
                 Ok(read) => read,
                 Err(error) => return self.broken(error),
             };
@@ -120,6 +120,14 @@ impl Out<'_> {
             if read.is_last {
                 return Ok(self.ended());
             }
+        }
+    }
+
+    /// How many octets of the body come before its head is sent. What has no length may be a stream of events, which can't wait.
+    fn held_back(&self) -> usize {
+        match self.framing {
+            Framing::Length(_) if !self.head.is_empty() => self.backend.config.held_back,
+            _ => 0,
         }
     }
 
@@ -172,7 +180,7 @@ impl Out<'_> {
     /// The upstream broke off: an error answer if nothing was sent, else an abort that the client can notice.
     fn broken(self, error: CallError) -> Result<Ending, Failure> {
         if !self.head.is_empty() {
-            return Err(Failure { cause: Some(Cause::Body), ..error.into() });
+            return Err(self.backend.failed(Failure { cause: Some(Cause::Body), ..error.into() }));
         }
         self.record.failed(error.reason, error.detail);
         Ok(Ending::Abort)

@@ -62,10 +62,8 @@ impl ErrorAnswers {
 
     /// The answer to `head`, if there is one, in the form that it prefers.
     pub fn error(&self, failure: Failure<'_>, head: Option<&RequestHead>, now: SystemTime) -> Reply {
-        let is_springs_page = self.compat == Compat::Zuul1 && zuul1::is_error_page(&failure, head);
         let status = match self.compat {
             Compat::None => failure.reason.status(),
-            Compat::Zuul1 if is_springs_page => StatusCode::INTERNAL_SERVER_ERROR,
             Compat::Zuul1 => zuul1::status(&failure),
         };
         let message = match self.compat {
@@ -73,16 +71,19 @@ impl ErrorAnswers {
             Compat::Zuul1 if self.includes_message(head) => zuul1::message(&failure),
             Compat::Zuul1 => Cow::default(),
         };
+        let form = head.map_or(Form::Json, preferred);
+        if self.compat == Compat::Zuul1 && zuul1::is_error_page(&failure, head) {
+            return with_reason(Body::of_springs_page(&message, now).reply(form), failure.reason, None);
+        }
         let reason = (self.compat == Compat::None).then(|| failure.reason.name());
         let body = Body { reason, ..Body::of(status, &message, now) };
         // Zuul's failures carry no path, since they don't come from the container's own error dispatch; a missing route's do.
-        let tells_path = self.compat == Compat::None || failure.reason == Reason::NoRoute && !is_springs_page;
+        let tells_path = self.compat == Compat::None || failure.reason == Reason::NoRoute;
         let path = head.filter(|_| tells_path).map(|head| String::from_utf8_lossy(head.path()));
         let body = Body { path: path.as_deref(), ..body };
-        let body = if is_springs_page { Body { told: 999, error: "None", ..body } } else { body };
         let asks_to_retry = failure.reason.asks_to_retry() && status == failure.reason.status();
         let retry_after = asks_to_retry.then(|| failure.retry_after.unwrap_or_else(|| retry_after(now)));
-        with_reason(body.reply(head.map_or(Form::Json, preferred)), failure.reason, retry_after)
+        with_reason(body.reply(form), failure.reason, retry_after)
     }
 
     /// `BasicErrorController`: any value of the parameter but `false` asks for the message.
@@ -154,6 +155,11 @@ impl<'a> Body<'a> {
         let error = status.canonical_reason().unwrap_or_default();
         let timestamp = crate::wire::date::iso_8601(now);
         Self { status, timestamp, told: status.as_u16(), error, message, path: None, reason: None }
+    }
+
+    /// Of Spring's error page where there is no error to tell (`DefaultErrorAttributes`).
+    fn of_springs_page(message: &'a str, now: SystemTime) -> Self {
+        Self { told: 999, error: "None", ..Self::of(StatusCode::INTERNAL_SERVER_ERROR, message, now) }
     }
 
     fn reply(&self, form: Form) -> Reply {

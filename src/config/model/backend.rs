@@ -29,8 +29,8 @@ pub struct BackendConfig {
     pub max_total_connections: usize,
     /// `ribbon.MaxConnectionsPerHost` (50) or `zuul.host.max-per-route-connections` (20).
     pub max_connections_per_host: usize,
-    /// `zuul.host.connection-request-timeout-millis`: the longest wait for a connection; default 2 s. `None` is no bound: 0 or less was written, or
-    /// `gateway.compat: zuul1` has it so (by default, and for services always).
+    /// `zuul.host.connection-request-timeout-millis`: the longest wait for a connection; default 2 s. `None` is no bound: 0 or less was
+    /// written, or `gateway.compat: zuul1` has it so (by default, and for services always).
     pub connection_request_timeout: Option<Duration>,
     /// `ribbon.PoolKeepAliveTime` (900 s) or `zuul.host.time-to-live`: the longest life of a pooled connection; `None` is no bound.
     pub time_to_live: Option<Duration>,
