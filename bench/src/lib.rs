@@ -50,8 +50,8 @@ enum Command {
         /// A directory of bench/results.
         dir: std::path::PathBuf,
     },
-    /// Makes one of results that were measured in parts, each of other scenarios, and tells them: all of one machine, of the same build, rounds and verdict. What
-    /// else differs between them, the revision too, is told of each.
+    /// Makes one of results that were measured in parts, each of other scenarios, and tells them: all of one machine, of the same build,
+    /// rounds and verdict. What else differs between them, the revision too, is told of each.
     Join {
         /// A directory that is not there yet.
         #[arg(long)]

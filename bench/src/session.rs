@@ -5,8 +5,8 @@
 use crate::child::{Output, Running, tied};
 use crate::contestant::{self, Scratch, Setup, Started};
 use crate::load::{OBJECTIVE, open, per_second, wrk};
+use crate::measure::environment;
 use crate::measure::run::{Measured, Site, measure};
-use crate::measure::{environment, void};
 use crate::parity::Peers;
 use crate::plan::{Task, durations, in_words};
 use crate::raw::{Configuration, Results, Run};
@@ -155,6 +155,7 @@ impl<'a> Session<'a> {
             backend_pids: live.backend.pids(),
             seed: self.effort.seed_of(task.round),
             objective: OBJECTIVE,
+            ceiling: self.ceiling,
             stop: &self.stop,
         };
         let outcome = measure(&site, cell, self.effort.patience(!live.is_warm));
@@ -168,10 +169,7 @@ impl<'a> Session<'a> {
     }
 
     fn keep(&mut self, task: &Task<'a>, measured: Measured) -> io::Result<()> {
-        let near = void::near_ceiling(&measured.run, self.ceiling);
-        let void = [measured.run.void, near.unwrap_or_default()].into_iter().filter(|why| !why.is_empty());
         let run = Run {
-            void: void.collect::<Vec<_>>().join("; "),
             scenario: task.scenario.name.into(),
             contestant: task.contestant.into(),
             configuration: task.configuration,

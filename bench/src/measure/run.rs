@@ -29,6 +29,8 @@ pub(crate) struct Site<'a> {
     pub(crate) seed: u64,
     /// What a right answer may take beyond the backend's delay to be in time.
     pub(crate) objective: Duration,
+    /// What client and backend reach without anybody between them, in answers a second, where that is known.
+    pub(crate) ceiling: Option<f64>,
     pub(crate) stop: &'a Stop,
 }
 
@@ -190,7 +192,7 @@ fn rows(base: &Run, (site, cell): (&Site<'_>, &Cell), warm: &WarmUp, brought: Ve
         let objective_ms = brought.outcome.in_time.map(|_| site.objective.as_secs_f64() * 1000.0);
         let beside = beside(n).unwrap_or_default();
         let base = Run { accounted_seconds: longest, objective_ms, beside, ..base.clone() };
-        let measured = row(base, cell, warm, brought);
+        let measured = row(base, (site, cell), warm, brought);
         // Only now, since the account decides whether the run counts.
         if n == 0 { measured } else { Measured { run: measured.run.without_account(), ..measured } }
     };
@@ -198,7 +200,7 @@ fn rows(base: &Run, (site, cell): (&Site<'_>, &Cell), warm: &WarmUp, brought: Ve
 }
 
 /// The row of one load.
-fn row(base: Run, cell: &Cell, warm: &WarmUp, brought: Brought<'_>) -> Measured {
+fn row(base: Run, (site, cell): (&Site<'_>, &Cell), warm: &WarmUp, brought: Brought<'_>) -> Measured {
     let mut run = told(base, &brought);
     let outcome = brought.outcome;
     let turns = match &cell.load {
@@ -207,7 +209,7 @@ fn row(base: Run, cell: &Cell, warm: &WarmUp, brought: Brought<'_>) -> Measured 
     };
     run.fell_to = turns.and_then(|turns| fell_to(&outcome.windows, turns));
     run.recovery_ms = turns.and_then(|turns| recovery(&outcome.windows, turns)).map(|time| time.as_secs_f64() * 1000.0);
-    let reasons = [std::mem::take(&mut run.void), void::reasons(&run)];
+    let reasons = [std::mem::take(&mut run.void), void::reasons(&run, site.ceiling)];
     run.void = reasons.into_iter().filter(|reason| !reason.is_empty()).collect::<Vec<_>>().join("; ");
     let latencies =
         outcome.latencies.iter().map(|(percentile, ms)| Latency { run: 0, percentile: *percentile, ms: *ms });

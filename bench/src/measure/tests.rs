@@ -29,6 +29,7 @@ fn run_for(target: Target, load: Load, (seconds, objective): (f64, Duration), wi
         backend_pids: own.clone(),
         seed: 1,
         objective,
+        ceiling: None,
         stop: &stop,
     };
     let cell = Cell { name: "tiny".into(), target, load, seconds };

@@ -18,17 +18,17 @@ const LATENESS_PART: f64 = 0.5;
 /// measured too.
 const CEILING_PART: f64 = 0.5;
 
-/// Why the run is void by what client and backend reach without a gateway, in answers a second; nothing of a closed loop, which has no rate
-/// of its own.
-pub(crate) fn near_ceiling(run: &Run, ceiling: Option<f64>) -> Option<String> {
+/// Why the run is void by what client and backend reach without a gateway; nothing of a closed loop, which has no rate of its own.
+fn near_ceiling(run: &Run, ceiling: Option<f64>) -> Option<String> {
     let (offered, ceiling) = (run.offered_per_second?, ceiling?);
     let reach =
         || format!("{offered:.0}/s is more than half of what client and backend reach without it ({ceiling:.0}/s)");
     (offered > CEILING_PART * ceiling).then(reach)
 }
 
-/// Why the run is void; empty when it counts.
-pub(crate) fn reasons(run: &Run) -> String {
+/// Why the run is void; empty when it counts. `ceiling` is what client and backend reach without a gateway, in answers a second, where that
+/// is known.
+pub(crate) fn reasons(run: &Run, ceiling: Option<f64>) -> String {
     let mut reasons = Vec::new();
     if !run.reconciliation.is_empty() {
         reasons.push(run.reconciliation.clone());
@@ -44,6 +44,7 @@ pub(crate) fn reasons(run: &Run) -> String {
             reasons.push(format!("the client was late by {late:.1} ms at 99 %"));
         }
     }
+    reasons.extend(near_ceiling(run, ceiling));
     reasons.join("; ")
 }
 
@@ -72,7 +73,7 @@ mod tests {
             (None, Some(1.0), false),
         ];
         for (rate, ceiling, is_void) in table {
-            assert_eq!(near_ceiling(&offered(rate), ceiling).is_some(), is_void, "{rate:?} {ceiling:?}");
+            assert_eq!(!reasons(&offered(rate), ceiling).is_empty(), is_void, "{rate:?} {ceiling:?}");
         }
     }
 
@@ -102,7 +103,7 @@ mod tests {
             ),
         ];
         for (run, expected) in table {
-            assert_eq!(reasons(&run), expected);
+            assert_eq!(reasons(&run, None), expected);
         }
     }
 }

@@ -114,6 +114,7 @@ fn facts(parts: &[Part]) -> Vec<Fact> {
         // Of a part of which nothing is left, that alone is told.
         let counts = |part: &&Part| !part.data.runs.is_empty() || fact.key.starts_with(LEFT_OUT);
         let told = parts.iter().filter(counts).filter_map(|part| Some((part, part.data.fact(&fact.key)?)));
+        // Older kits told folders.
         let short = |value: &str| if fact.key == COMMAND_LINE { without_folders(value) } else { value.to_owned() };
         let told: Vec<(&Part, String)> = told.map(|(part, value)| (part, short(value))).collect();
         let Some((_, first)) = told.first() else { continue };
